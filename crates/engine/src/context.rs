@@ -1,0 +1,131 @@
+//! What a decision is made with besides the state, and what it is.
+
+use factum_model::id::*;
+use factum_model::{NewEvent, Refusal, Timestamp};
+use uuid::Uuid;
+
+/// Everything a decision may depend on that is neither state nor command.
+pub struct Context<'a> {
+    pub now: Timestamp,
+    pub ids: &'a mut dyn IdSource,
+    /// Who asks: a principal such as `agent://assistant`, or a part of the runtime such as `runtime://timer`.
+    pub caller: &'a str,
+    pub account: &'a str,
+    pub limits: &'a Limits,
+    /// How many events the shell puts in front of the decision's own, in the same commit.
+    pub prelude: u64,
+}
+
+impl Context<'_> {
+    fn uuid(&mut self) -> Uuid {
+        self.ids.next_uuid()
+    }
+
+    pub fn session_id(&mut self) -> SessionId {
+        SessionId::from_uuid(self.uuid())
+    }
+
+    pub fn thread_id(&mut self) -> ThreadId {
+        ThreadId::from_uuid(self.uuid())
+    }
+
+    pub fn turn_id(&mut self) -> TurnId {
+        TurnId::from_uuid(self.uuid())
+    }
+
+    pub fn step_id(&mut self) -> StepId {
+        StepId::from_uuid(self.uuid())
+    }
+
+    pub fn action_id(&mut self) -> ActionId {
+        ActionId::from_uuid(self.uuid())
+    }
+
+    pub fn tool_call_id(&mut self) -> ToolCallId {
+        ToolCallId::from_uuid(self.uuid())
+    }
+
+    pub fn model_request_id(&mut self) -> ModelRequestId {
+        ModelRequestId::from_uuid(self.uuid())
+    }
+
+    pub fn artifact_id(&mut self) -> ArtifactId {
+        ArtifactId::from_uuid(self.uuid())
+    }
+
+    pub fn key_id(&mut self) -> KeyId {
+        KeyId::from_uuid(self.uuid())
+    }
+
+    /// The sequence the last of `events` will have.
+    pub fn sequence_after(&self, current: u64, events: &[NewEvent]) -> u64 {
+        current + self.prelude + events.len() as u64
+    }
+}
+
+/// What follows from a command: facts to record and an answer to give once they are durable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision<T> {
+    pub events: Vec<NewEvent>,
+    pub output: T,
+}
+
+/// The bounds of the core, each with a name a user meets in errors and in the configuration reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Turns that wait in one thread.
+    pub queue_turns_max: usize,
+    /// Threads of one session.
+    pub threads_max: usize,
+    /// Actions open at once in one session.
+    pub open_actions_max: usize,
+    /// Parts of one input.
+    pub input_parts_max: usize,
+    /// Bytes of a caller's metadata or options, as JSON.
+    pub metadata_bytes_max: usize,
+    /// Characters of a title.
+    pub title_chars_max: usize,
+    /// Characters of an idempotency key.
+    pub idempotency_key_chars_max: usize,
+    /// Tool calls of one model answer.
+    pub tool_calls_max: usize,
+    /// Model requests of one turn.
+    pub model_rounds_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            queue_turns_max: 1_000,
+            threads_max: 1_000,
+            open_actions_max: 1_000,
+            input_parts_max: 64,
+            metadata_bytes_max: 16 << 10,
+            title_chars_max: 256,
+            idempotency_key_chars_max: 128,
+            tool_calls_max: 64,
+            model_rounds_max: 200,
+        }
+    }
+}
+
+impl Limits {
+    /// Refuses metadata or options over the bound.
+    pub fn check_metadata(&self, name: &str, metadata: &factum_model::value::Metadata) -> Result<(), Refusal> {
+        if metadata.is_empty() {
+            return Ok(());
+        }
+        let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |bytes| bytes.len());
+        check(name, bytes, self.metadata_bytes_max)
+    }
+
+    /// Refuses a title over the bound.
+    pub fn check_title(&self, title: Option<&str>) -> Result<(), Refusal> {
+        check("title_chars", title.map_or(0, |title| title.chars().count()), self.title_chars_max)
+    }
+}
+
+/// Refuses `actual` over `max`, naming the limit.
+pub(crate) fn check(name: &str, actual: usize, max: usize) -> Result<(), Refusal> {
+    if actual > max { Err(Refusal::limit(name, actual as u64, max as u64)) } else { Ok(()) }
+}

@@ -1,0 +1,48 @@
+//! The session aggregate: a session, its threads, their turns and queues, tool calls and open actions.
+//!
+//! `state` is what is remembered, `apply` the only code that changes it, and each command file decides without changing
+//! anything. History is not here: it is in the log, so the state stays small however long a session gets.
+
+mod apply;
+mod create_session;
+mod effects;
+mod expire_action;
+mod index;
+mod interrupt_turn;
+mod lookup;
+mod promote_queued_turn;
+mod read_model;
+mod recover;
+mod remove_queued_turn;
+mod report;
+mod respond_action;
+mod resume_thread;
+mod state;
+mod steps;
+mod submit_turn;
+mod turn_end;
+mod update_session;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use apply::apply;
+pub use create_session::create_session;
+pub use effects::{Effect, effects};
+pub use expire_action::expire_action;
+pub(crate) use index::idempotency_row;
+pub use index::{ActionRow, IdempotencyRow, SessionRow, Timer, apply_commit, keys};
+pub use interrupt_turn::interrupt_turn;
+pub use lookup::require_session;
+pub use promote_queued_turn::promote_queued_turn;
+pub use read_model::{queue_snapshot, session_snapshot, step_view, thread_read_model};
+pub use recover::recover;
+pub use remove_queued_turn::remove_queued_turn;
+pub use report::decide_report;
+pub use respond_action::respond_action;
+pub use resume_thread::resume_thread;
+pub use state::{ActiveTurn, CallState, OpenAction, OpenCall, OpenModelRequest, SessionState, Shell, Thread};
+pub use submit_turn::submit_turn;
+pub use update_session::update_session;
+pub use verdict::{Verdict, answer_text, verdict};

@@ -1,0 +1,151 @@
+//! `respond_action`: the only way, apart from a declared timeout, that an open action is resolved.
+
+use factum_model::commands::{RespondAction, RespondActionResult};
+use factum_model::events::{ActionResolved, ActionType, ResolutionSource, ToolFailed, ToolOutcome, ToolResult};
+use factum_model::value::Status;
+use factum_model::{NewEvent, Refusal, Scope};
+use serde_json::{Value, json};
+
+use super::lookup::{active_turn, require_session};
+use super::state::{OpenAction, SessionState, Shell};
+use super::turn_end::{End, end_turn, failure, start_next};
+use super::verdict::{Verdict, answer_text, verdict};
+use crate::context::{Context, Decision};
+
+/// The words of the review of a lost tool call.
+pub(super) const RETRY: &str = "retry";
+pub(super) const SKIP: &str = "skip";
+pub(super) const FAIL: &str = "fail";
+
+/// Decides an open action. One that is resolved already is not in the state; the shell answers that case from its row.
+pub fn respond_action(
+    state: &SessionState,
+    command: &RespondAction,
+    context: &mut Context<'_>,
+) -> Result<Decision<RespondActionResult>, Refusal> {
+    let shell = require_session(state)?;
+    let action = state.action(&command.action_id).ok_or_else(Refusal::not_found)?;
+    let verdict =
+        verdict(&action.required, &command.decision).ok_or_else(|| not_understood(action, &command.decision))?;
+    let mut events = Vec::with_capacity(4);
+    let answer = Answer {
+        decision: &command.decision,
+        payload: command.payload.as_ref(),
+        by: context.caller,
+        source: ResolutionSource::Response,
+    };
+    resolve(state, shell, action, verdict, &answer, &mut events);
+    let sequence = context.sequence_after(state.sequence, &events);
+    let output =
+        RespondActionResult { action_id: command.action_id.clone(), decision: command.decision.clone(), sequence };
+    Ok(Decision { output, events })
+}
+
+/// An answer and where it came from.
+pub(super) struct Answer<'a> {
+    pub decision: &'a str,
+    pub payload: Option<&'a Value>,
+    pub by: &'a str,
+    pub source: ResolutionSource,
+}
+
+/// The facts of a resolved action and of what it stood in front of.
+pub(super) fn resolve(
+    state: &SessionState,
+    shell: &Shell,
+    action: &OpenAction,
+    verdict: Verdict,
+    answer: &Answer<'_>,
+    events: &mut Vec<NewEvent>,
+) {
+    let scope = action_scope(shell, action);
+    events.push(NewEvent::new(
+        scope.clone(),
+        ActionResolved {
+            action_type: action.required.action_type,
+            decision: answer.decision.to_owned(),
+            payload: answer.payload.cloned(),
+            resolved_by: answer.by.to_owned(),
+            source: answer.source,
+            arguments_digest: action.required.arguments_digest.clone(),
+        },
+    ));
+    if action.tool_call_id.is_none() {
+        return;
+    }
+    let call_scope = Scope { action_id: None, ..scope };
+    match (action.required.action_type, verdict) {
+        (ActionType::Input | ActionType::Custom, Verdict::Allow | Verdict::Other) => {
+            events.push(NewEvent::new(call_scope, answered(answer)));
+        }
+        (_, Verdict::Deny) => events.push(NewEvent::new(call_scope, denied(answer))),
+        (ActionType::Review, _) => review(state, shell, action, call_scope, answer, events),
+        (_, Verdict::Allow | Verdict::Other) => {}
+    }
+}
+
+/// A lost call was looked at: `retry` lets it run again, `skip` tells the model that it is lost, `fail` ends the turn.
+fn review(
+    state: &SessionState,
+    shell: &Shell,
+    action: &OpenAction,
+    call_scope: Scope,
+    answer: &Answer<'_>,
+    events: &mut Vec<NewEvent>,
+) {
+    if answer.decision.eq_ignore_ascii_case(RETRY) {
+        return;
+    }
+    let error = failure("lost", "a restart cut the call off; whether it took effect is not known", false);
+    events.push(NewEvent::new(call_scope, ToolFailed { outcome: ToolOutcome::Lost, error, duration_ms: None }));
+    if !answer.decision.eq_ignore_ascii_case(FAIL) {
+        return;
+    }
+    let Some((thread, turn)) = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id)) else { return };
+    // The reviewed call and its action are closed by the facts above; only the rest is still open.
+    let mut rest = turn.clone();
+    rest.calls.retain(|call| Some(&call.tool_call_id) != action.tool_call_id.as_ref());
+    let mut others = state.clone();
+    others.actions.retain(|other| other.action_id != action.action_id);
+    let error = failure("tool_lost", "a reviewer failed the turn after a lost tool call", false);
+    end_turn(&others, shell, thread, &rest, End::Failed { status: Status::Failed, error }, answer.by, events);
+    start_next(shell, thread, events);
+}
+
+fn answered(answer: &Answer<'_>) -> ToolResult {
+    let text = answer_text(answer.decision, answer.payload);
+    ToolResult {
+        structured_content: Some(json!({ "answer": text, "decision": answer.decision })),
+        preview: Some(text),
+        result_ref: None,
+        artifact_refs: Vec::new(),
+        duration_ms: None,
+    }
+}
+
+fn denied(answer: &Answer<'_>) -> ToolFailed {
+    let timed_out = answer.source == ResolutionSource::Timeout;
+    let (category, message) = if timed_out {
+        ("timeout", "nobody decided in time")
+    } else {
+        ("permission_denied", "the call was not allowed")
+    };
+    let outcome = if timed_out { ToolOutcome::TimedOut } else { ToolOutcome::Denied };
+    ToolFailed { outcome, error: failure(category, message, false), duration_ms: None }
+}
+
+pub(super) fn action_scope(shell: &Shell, action: &OpenAction) -> Scope {
+    let base = Scope::default().session_id(&shell.session_id).thread_id(&action.thread_id).action_id(&action.action_id);
+    Scope {
+        turn_id: action.turn_id.clone(),
+        step_id: action.step_id.clone(),
+        tool_call_id: action.tool_call_id.clone(),
+        ..base
+    }
+}
+
+fn not_understood(action: &OpenAction, decision: &str) -> Refusal {
+    Refusal::invalid(format!("this action does not understand the decision {decision:?}"))
+        .with("decisions", json!(action.required.decisions))
+        .with("action_type", json!(action.required.action_type))
+}

@@ -1,0 +1,194 @@
+//! The catalogue of commands: the control plane of seed 003 and what we add to it.
+//!
+//! `commands!` gives each params struct its name, result, scope and kind. Adding a command is a struct in its family's
+//! file and a line here; the compiler then asks for a handler, and the tests for an authorization row.
+
+mod access;
+mod actions;
+mod channels;
+mod evidence;
+mod jobs;
+mod permissions;
+mod processes;
+mod sessions;
+mod subagents;
+mod task_lifecycle;
+mod tasks;
+mod turns;
+
+use crate::registry::{Command, CommandInfo, Kind, Scope};
+
+pub use access::*;
+pub use actions::*;
+pub use channels::*;
+pub use evidence::*;
+pub use jobs::*;
+pub use permissions::*;
+pub use processes::*;
+pub use sessions::*;
+pub use subagents::*;
+pub use task_lifecycle::*;
+pub use tasks::*;
+pub use turns::*;
+
+macro_rules! commands {
+    ($($family:literal { $($(#[doc = $doc:literal])* $params:ident -> $result:ident = $name:literal, $scope:ident, $kind:ident;)* })*) => {
+        $($(impl Command for $params {
+            type Output = $result;
+
+            const NAME: &'static str = $name;
+            const SCOPE: Scope = Scope::$scope;
+            const KIND: Kind = Kind::$kind;
+
+            fn idempotency_key(&self) -> Option<&str> {
+                commands!(@key $kind self)
+            }
+        })*)*
+
+        /// Every command, family by family.
+        pub const COMMANDS: &[CommandInfo] = &[$($(CommandInfo {
+            name: $name,
+            family: $family,
+            summary: concat!($($doc),*),
+            scope: Scope::$scope,
+            kind: Kind::$kind,
+            params: |generator| generator.subschema_for::<$params>(),
+            result: |generator| generator.subschema_for::<$result>(),
+        },)*)*];
+
+        /// Calls a macro with the params type of every command: `mac! { SubmitTurn, InterruptTurn, … }`.
+        #[macro_export]
+        macro_rules! for_each_command {
+            ($mac:ident) => { $mac! { $($($params,)*)* } };
+        }
+    };
+    (@key Mutation $self:ident) => { $self.idempotency_key.as_deref() };
+    (@key Read $self:ident) => { None };
+}
+
+commands! {
+    "turns" {
+        /// Submit input to an agent. A missing session or thread is created.
+        SubmitTurn -> SubmitTurnResult = "submit_turn", SessionsWrite, Mutation;
+        /// Stop the active turn, or the one named.
+        InterruptTurn -> InterruptTurnResult = "interrupt_turn", SessionsWrite, Mutation;
+        /// Carry a thread on where it stands.
+        ResumeThread -> ResumeThreadResult = "resume_thread", SessionsWrite, Mutation;
+        /// Take a turn out of the queue.
+        RemoveQueuedTurn -> QueueResult = "remove_queued_turn", SessionsWrite, Mutation;
+        /// Move a queued turn forward.
+        PromoteQueuedTurn -> QueueResult = "promote_queued_turn", SessionsWrite, Mutation;
+    }
+    "sessions" {
+        /// Create a session before its first turn.
+        CreateSession -> CreateSessionResult = "create_session", SessionsWrite, Mutation;
+        /// Change a session's title or metadata.
+        UpdateSession -> UpdateSessionResult = "update_session", SessionsWrite, Mutation;
+        /// The durable snapshot of a session.
+        GetSession -> GetSessionResult = "get_session", SessionsRead, Read;
+        /// Sessions of the account, newest first.
+        ListSessions -> ListSessionsResult = "list_sessions", SessionsRead, Read;
+        /// The current state of a thread.
+        GetThreadRead -> GetThreadReadResult = "get_thread_read", SessionsRead, Read;
+        /// The turns that wait in a thread.
+        GetQueue -> GetQueueResult = "get_queue", SessionsRead, Read;
+        /// A page of a session's events.
+        ReadEvents -> EventPage = "read_events", SessionsRead, Read;
+    }
+    "actions" {
+        /// Answer an open action. The first answer wins.
+        RespondAction -> RespondActionResult = "respond_action", ActionsRespond, Mutation;
+    }
+    "permissions" {
+        /// Ask what the rules say about something, and record the answer.
+        EvaluatePermission -> EvaluatePermissionResult = "evaluate_permission", SessionsWrite, Mutation;
+        /// Decide an open permission question. The first answer wins.
+        ResolvePermission -> ResolvePermissionResult = "resolve_permission", ActionsRespond, Mutation;
+        /// The tools somebody may use here and now.
+        GetToolInventory -> GetToolInventoryResult = "get_tool_inventory", SessionsRead, Read;
+        /// Where and within which bounds things run.
+        GetExecutionEnvironment -> GetExecutionEnvironmentResult = "get_execution_environment", SessionsRead, Read;
+    }
+    "tasks" {
+        /// Create a task. A missing session is created.
+        CreateTask -> CreateTaskResult = "create_task", TasksWrite, Mutation;
+        /// Change a task's own data.
+        UpdateTask -> TaskResult = "update_task", TasksWrite, Mutation;
+        /// Begin the first attempt of a task.
+        StartTask -> StartTaskResult = "start_task", TasksWrite, Mutation;
+        /// Report how far a task has come.
+        AppendTaskProgress -> TaskResult = "append_task_progress", TasksWrite, Mutation;
+        /// Put a task aside.
+        PauseTask -> PropagatedTaskResult = "pause_task", TasksWrite, Mutation;
+        /// Let a paused task go on.
+        ResumeTask -> PropagatedTaskResult = "resume_task", TasksWrite, Mutation;
+        /// End a task. Running work settles first.
+        CancelTask -> PropagatedTaskResult = "cancel_task", TasksWrite, Mutation;
+        /// Begin another attempt. The old ones stay.
+        RetryTask -> RetryTaskResult = "retry_task", TasksWrite, Mutation;
+        /// Declare a task complete. Refused with a list while something it needs is missing.
+        CompleteTask -> TaskResult = "complete_task", TasksWrite, Mutation;
+        /// Declare a task failed.
+        FailTask -> TaskResult = "fail_task", TasksWrite, Mutation;
+        /// Tasks of the account, newest first.
+        ListTasks -> ListTasksResult = "list_tasks", TasksRead, Read;
+        /// One task with all its attempts and edges.
+        GetTask -> GetTaskResult = "get_task", TasksRead, Read;
+        /// Add an edge to the task graph.
+        LinkTasks -> LinkTasksResult = "link_tasks", TasksWrite, Mutation;
+        /// Take an edge out of the task graph.
+        UnlinkTasks -> UnlinkTasksResult = "unlink_tasks", TasksWrite, Mutation;
+    }
+    "subagents" {
+        /// Start a child agent below a thread.
+        SpawnSubagent -> SpawnSubagentResult = "spawn_subagent", TasksWrite, Mutation;
+        /// Say something to a child agent.
+        SendSubagentInput -> SubagentResult = "send_subagent_input", TasksWrite, Mutation;
+        /// Wait until child agents have come to rest, or the time is over.
+        WaitSubagents -> WaitSubagentsResult = "wait_subagents", TasksRead, Read;
+        /// Carry on a child agent that stopped and is not closed.
+        ResumeSubagent -> SubagentResult = "resume_subagent", TasksWrite, Mutation;
+        /// Stop a child agent and everything below it.
+        CloseSubagent -> SubagentResult = "close_subagent", TasksWrite, Mutation;
+        /// Child agents, direct or all the way down.
+        ListSubagents -> ListSubagentsResult = "list_subagents", TasksRead, Read;
+    }
+    "jobs" {
+        /// Create a batch. It starts by itself.
+        CreateJob -> CreateJobResult = "create_job", TasksWrite, Mutation;
+        /// Batches of the account, newest first.
+        ListJobs -> ListJobsResult = "list_jobs", TasksRead, Read;
+        /// One batch with a page of its items.
+        GetJob -> GetJobResult = "get_job", TasksRead, Read;
+        /// Stop a batch. Finished items stay finished.
+        CancelJob -> CancelJobResult = "cancel_job", TasksWrite, Mutation;
+    }
+    "processes" {
+        /// Write to a process.
+        WriteProcessStdin -> ProcessResult = "write_process_stdin", ProcessesWrite, Mutation;
+        /// End a process and everything it started.
+        TerminateProcess -> ProcessResult = "terminate_process", ProcessesWrite, Mutation;
+    }
+    "evidence" {
+        /// Export an evidence pack.
+        ExportEvidence -> ExportEvidenceResult = "export_evidence", EvidenceExport, Mutation;
+        /// Export a replay case that can be run.
+        ExportReplay -> ExportReplayResult = "export_replay", EvidenceExport, Mutation;
+        /// Export a review template with findings and audit refs.
+        ExportReview -> ExportReviewResult = "export_review", EvidenceExport, Mutation;
+    }
+    "channels" {
+        /// Come back: load the snapshot, then go on behind the last acknowledged sequence.
+        ReconnectChannel -> ReconnectChannelResult = "reconnect_channel", ChannelsWrite, Mutation;
+        /// Say up to where events have been taken in.
+        AckEvents -> AckEventsResult = "ack_events", ChannelsWrite, Mutation;
+    }
+    "access" {
+        /// Issue an API key. The key is shown once.
+        CreateApiKey -> CreateApiKeyResult = "create_api_key", Admin, Mutation;
+        /// The account's API keys, without their secrets.
+        ListApiKeys -> ListApiKeysResult = "list_api_keys", Admin, Read;
+        /// Stop accepting an API key.
+        RevokeApiKey -> RevokeApiKeyResult = "revoke_api_key", Admin, Mutation;
+    }
+}

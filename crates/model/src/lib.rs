@@ -1,0 +1,33 @@
+//! The vocabulary: ids, events, commands, read models, and the registry that declares each once.
+//!
+//! No I/O, no async, no clock: everything here is a value. What a command does is decided in `engine`; which status code
+//! an error becomes is known only in `api`.
+
+mod wire;
+
+pub mod commands;
+pub mod error;
+pub mod event;
+pub mod events;
+pub mod evidence;
+pub mod hook;
+pub mod id;
+pub mod job;
+pub mod limit;
+pub mod peer;
+pub mod permission;
+pub mod process;
+pub mod read;
+pub mod registry;
+pub mod report;
+pub mod routing;
+pub mod sandbox;
+pub mod subagent;
+pub mod task;
+pub mod value;
+
+pub use error::{ErrorCode, Refusal};
+pub use event::{Event, NewEvent, SCHEMA_VERSION, Scope, Trace};
+pub use events::Fact;
+pub use jiff::Timestamp;
+pub use registry::Command;

@@ -1,0 +1,175 @@
+//! Remote channels and the tasks of peers (seed 000). Called `peers` in code, `channel` on the wire.
+//!
+//! A remote task id never replaces a local one: both stand beside each other in a `PeerTask` link. Messaging channels
+//! (seed 002) are something else and are not here.
+
+use jiff::Timestamp;
+
+use crate::id::*;
+use crate::permission::{PermissionSubject, Verdict};
+use crate::task::TaskStatus;
+use crate::wire::{wire, words};
+
+wire! {
+    /// Who is on the other end. The `channel_id` stands beside it: in an event's envelope, in a record's field.
+    pub struct ChannelIdentity {
+        pub transport: Transport,
+        pub peer_role: PeerRole,
+        pub account_ref: Option<String>,
+        /// `streaming`, `resume`, `permissions`, `files`, `artifacts`, `task_delegation` or the peer's own flags.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub capabilities: Vec<String>,
+        /// The peer's principal or address.
+        pub peer_ref: Option<String>,
+        pub native_protocol: Option<String>,
+        pub agent_card_ref: Option<String>,
+        /// Names the token, never reveals it.
+        pub resume_token_ref: Option<String>,
+    }
+
+    /// A channel as it stands now.
+    pub struct ChannelRecord {
+        pub channel_id: ChannelId,
+        #[serde(flatten)]
+        pub identity: ChannelIdentity,
+        pub state: ChannelState,
+        pub last_seen_at: Option<Timestamp>,
+        pub last_acknowledged_sequence: u64,
+    }
+
+    /// A peer's task, by the peer's own ids.
+    pub struct PeerTask {
+        pub native_protocol: String,
+        pub remote_task_id: Option<String>,
+        pub remote_context_id: Option<String>,
+        pub remote_agent_ref: Option<String>,
+        pub agent_card_ref: Option<String>,
+        pub delivery_mechanism: DeliveryMechanism,
+        /// The peer's state in our words.
+        pub remote_status: TaskStatus,
+        /// The peer's state in its own words.
+        pub native_status: Option<String>,
+        pub recovery: PeerRecovery,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub remote_artifact_refs: Vec<String>,
+    }
+
+    /// A peer's task and what it is linked to here.
+    pub struct PeerTaskLink {
+        pub session_id: Option<SessionId>,
+        pub task_id: Option<TaskId>,
+        pub subagent_id: Option<SubagentId>,
+        #[serde(flatten)]
+        pub peer_task: PeerTask,
+    }
+
+    /// A permission question that crossed a channel.
+    pub struct PermissionBridge {
+        pub action_id: ActionId,
+        pub requesting_peer: String,
+        pub subject: PermissionSubject,
+        pub channel_scoped: bool,
+        pub forwarded_at: Timestamp,
+        pub expires_at: Option<Timestamp>,
+        /// Absent while it is open.
+        pub decision: Option<Verdict>,
+    }
+
+    /// `channel_summary`: what a peer loads before it continues from its cursor.
+    pub struct ChannelSnapshot {
+        pub channel: ChannelRecord,
+        /// The sessions the channel takes part in.
+        pub session_ids: Vec<SessionId>,
+        pub peer_tasks: Vec<PeerTaskLink>,
+        pub permission_bridge: Vec<PermissionBridge>,
+        pub as_of_sequence: u64,
+    }
+}
+
+words! {
+    pub enum Transport {
+        Websocket,
+        Sse,
+        JsonRpc,
+        Grpc,
+        HttpJson,
+        Stdio,
+        InProcess,
+        Custom,
+    }
+
+    pub enum PeerRole {
+        Client,
+        Host,
+        Worker,
+        RemoteRuntime,
+        PeerAgent,
+        ToolServer,
+    }
+
+    pub enum ChannelState {
+        Connected,
+        Disconnected,
+        Unknown,
+    }
+
+    /// How a peer's news reach us.
+    pub enum DeliveryMechanism {
+        Polling,
+        Streaming,
+        Subscription,
+        Push,
+    }
+
+    /// What is known of a peer's task after a gap. None of these is `failed` (seed 000, "Recovery").
+    pub enum PeerRecovery {
+        Running,
+        /// Not running and not completed.
+        Idle,
+        WaitingInput,
+        WaitingAuthorization,
+        /// The peer is done; our side has not caught up.
+        CompletedUnreconciled,
+        /// Done on both sides.
+        Reconciled,
+        Archived,
+        Missing,
+        AuthUnavailable,
+        NetworkUnavailable,
+        Unknown,
+    }
+
+    /// On which side something happened.
+    pub enum Side {
+        Local,
+        Remote,
+    }
+
+    pub enum DisconnectReason {
+        ClosedByPeer,
+        ClosedLocally,
+        HeartbeatMissed,
+        TransportError,
+        AuthFailed,
+        /// The same peer connected again.
+        Replaced,
+    }
+
+    pub enum ResumeMethod {
+        Cursor,
+        Token,
+        /// Neither was usable: the snapshot is the start.
+        Snapshot,
+    }
+
+    pub enum ChannelMessageKind {
+        Message,
+        Notice,
+        Status,
+    }
+
+    pub enum Direction {
+        Inbound,
+        Outbound,
+    }
+}

@@ -1,0 +1,123 @@
+//! The few file operations the log needs, behind a trait, so that a simulated disk can stand in for the real one.
+//!
+//! It owns no policy: what is synced when, and what an error means, is the log's business. Names are relative to the
+//! store's directory and use `/`. The derived index does not go through here: LMDB does its own input and output.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// A directory tree that keeps what was synced.
+///
+/// - Bytes of a file are safe after [`DiskFile::sync_data`], the file's name after [`Disk::sync_dir`] of its folder.
+/// - Whatever was not synced may be there after a crash, or not, or in part, in any order.
+/// - [`Disk::rename`] is atomic: after a crash the file has the old name or the new one.
+pub trait Disk: Send + Sync + 'static {
+    fn make_dir(&self, dir: &str) -> io::Result<()>;
+    /// The names of the files in `dir`, in no particular order.
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
+    /// Creates a file, or empties the one that is there.
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    fn remove(&self, name: &str) -> io::Result<()>;
+    fn sync_dir(&self, dir: &str) -> io::Result<()>;
+}
+
+/// One open file. Every call may come from any thread.
+pub trait DiskFile: Send + Sync + 'static {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Fills `bytes`, or fails with [`io::ErrorKind::UnexpectedEof`].
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+    fn sync_data(&self) -> io::Result<()>;
+    fn len(&self) -> io::Result<u64>;
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// The operating system's own file calls under one directory.
+#[derive(Debug)]
+pub struct RealDisk {
+    root: PathBuf,
+    access: Access,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    ReadWrite,
+    ReadOnly,
+}
+
+impl RealDisk {
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), access: Access::ReadWrite }
+    }
+
+    /// Opens files without the right to write them, for looking at a store on read-only media.
+    pub fn read_only(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), access: Access::ReadOnly }
+    }
+}
+
+impl Disk for RealDisk {
+    fn make_dir(&self, dir: &str) -> io::Result<()> {
+        std::fs::create_dir_all(self.root.join(dir))
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.root.join(dir))? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        Ok(names)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let path = self.root.join(name);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let write = self.access == Access::ReadWrite;
+        Ok(Box::new(OpenOptions::new().read(true).write(write).open(self.root.join(name))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        std::fs::rename(self.root.join(from), self.root.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        std::fs::remove_file(self.root.join(name))
+    }
+
+    fn sync_dir(&self, dir: &str) -> io::Result<()> {
+        File::open(self.root.join(dir))?.sync_all()
+    }
+}
+
+impl DiskFile for File {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.write_all_at(bytes, offset)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(bytes, offset)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        File::sync_data(self)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+}

@@ -1,0 +1,346 @@
+//! The derived index on disk: LMDB, written only by checkpoints, in one transaction each.
+//!
+//! It owns the five tables below and the position they reflect. It is never the truth: it can be deleted at any time and
+//! is then made again from the log. So everything in it must follow from the log, except snapshots, which are disposable.
+//!
+//! ```text
+//!   meta        "reflects"                         what this index accounts for, and the next stream number
+//!   directory   stream name                     -> stream number, head
+//!   locations   stream number, first sequence   -> position, frame length, number of records      (big endian: ordered)
+//!   index       the caller's key                -> the caller's value
+//!   snapshots   stream name                     -> sequence, bytes
+//! ```
+//!
+//! Streams get a small number so that the key of a location, the most numerous entry by far, is 16 bytes.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use heed::types::Bytes as Raw;
+use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, RwTxn, WithoutTls};
+
+use crate::contract::{Direction, Head, Sequence, Snapshot};
+use crate::overlay::{Layer, Location, Reflects, StreamTail};
+use crate::scan::{Entry, KeyRange};
+use crate::segment::{u32_at, u64_at};
+
+type Table = Database<'static, Raw, Raw>;
+type ReadTxn<'a> = RoTxn<'a, WithoutTls>;
+
+/// The layout above. Another number means: delete and build again.
+const INDEX_VERSION: u32 = 1;
+const REFLECTS_KEY: &[u8] = b"reflects";
+const REFLECTS_LEN: usize = 36;
+const HEAD_LEN: usize = 56;
+const LOCATION_LEN: usize = 16;
+/// Reads that may be under way at the same time. Each holds its place for microseconds.
+const READERS_MAX: u32 = 4096;
+/// The smallest address space worth trying.
+const MAP_BYTES_MIN: usize = 64 << 20;
+
+/// Why the index cannot be used. The remedy is always the same: build it again from the log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexError {
+    #[error("{0}")]
+    Lmdb(#[from] heed::Error),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Malformed(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StreamEntry {
+    pub(crate) number: u64,
+    pub(crate) head: Head,
+}
+
+pub(crate) struct Index {
+    env: Env<WithoutTls>,
+    meta: Table,
+    directory: Table,
+    locations: Table,
+    index: Table,
+    snapshots: Table,
+}
+
+impl Index {
+    /// Opens the index, or makes an empty one where there is none.
+    pub(crate) fn open(path: &Path, map_bytes: usize) -> Result<Self, IndexError> {
+        std::fs::create_dir_all(path)?;
+        let env = open_env(path, map_bytes, EnvFlags::empty())?;
+        refuse_cut_file(&env, path)?;
+        let txn = env.write_txn()?;
+        let tables = env.create_databases_and_commit(txn, |opener, txn| {
+            let mut table = |name| opener.create_database::<Raw, Raw>(txn, Some(name));
+            let tables =
+                (table("meta")?, table("directory")?, table("locations")?, table("index")?, table("snapshots")?);
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tables))
+        })?;
+        let (meta, directory, locations, index, snapshots) =
+            tables.commit().ok_or(IndexError::Malformed("the tables were not created"))?;
+        Ok(Self { env, meta, directory, locations, index, snapshots })
+    }
+
+    /// Opens an existing index without the right to change it. Nobody may be writing it.
+    pub(crate) fn open_read_only(path: &Path, map_bytes: usize) -> Result<Self, IndexError> {
+        let env = open_env(path, map_bytes, EnvFlags::READ_ONLY | EnvFlags::NO_LOCK)?;
+        refuse_cut_file(&env, path)?;
+        let txn = env.read_txn()?;
+        let tables = env.open_databases_and_commit(txn, |opener, txn| {
+            let table = |name| {
+                let options = opener.database_options().types::<Raw, Raw>().name(name).open(txn)?;
+                options.ok_or(IndexError::Malformed("a table is missing"))
+            };
+            let tables =
+                (table("meta")?, table("directory")?, table("locations")?, table("index")?, table("snapshots")?);
+            Ok::<_, IndexError>(CommitOrAbort::<_, ()>::Commit(tables))
+        })?;
+        let (meta, directory, locations, index, snapshots) =
+            tables.commit().ok_or(IndexError::Malformed("the tables were not opened"))?;
+        Ok(Self { env, meta, directory, locations, index, snapshots })
+    }
+
+    pub(crate) fn read(&self) -> Result<ReadTxn<'_>, IndexError> {
+        Ok(self.env.read_txn()?)
+    }
+
+    /// Waits until no read holds the environment any more, so that it can be opened again.
+    pub(crate) fn into_closing(self) -> heed::EnvClosingEvent {
+        self.env.prepare_for_closing()
+    }
+
+    /// What this index accounts for; the default where it is empty.
+    pub(crate) fn reflects(&self, txn: &ReadTxn<'_>) -> Result<Reflects, IndexError> {
+        Ok(self.state(txn)?.0)
+    }
+
+    fn state(&self, txn: &RoTxn<'_>) -> Result<(Reflects, u64), IndexError> {
+        let Some(bytes) = self.meta.get(txn, REFLECTS_KEY)? else { return Ok((Reflects::default(), 1)) };
+        if bytes.len() != REFLECTS_LEN || crc32c::crc32c(&bytes[..32]) != u32_at(bytes, 32) {
+            return Err(IndexError::Malformed("what it reflects is not readable"));
+        }
+        if u32_at(bytes, 0) != INDEX_VERSION {
+            return Err(IndexError::Malformed("it was written by another version"));
+        }
+        let reflects = Reflects { position: u64_at(bytes, 8), end: u64_at(bytes, 16), crc: u32_at(bytes, 4) };
+        Ok((reflects, u64_at(bytes, 24)))
+    }
+
+    fn put_state(&self, txn: &mut RwTxn<'_>, reflects: Reflects, next_number: u64) -> Result<(), IndexError> {
+        let mut bytes = [0; REFLECTS_LEN];
+        bytes[0..4].copy_from_slice(&INDEX_VERSION.to_le_bytes());
+        bytes[4..8].copy_from_slice(&reflects.crc.to_le_bytes());
+        bytes[8..16].copy_from_slice(&reflects.position.to_le_bytes());
+        bytes[16..24].copy_from_slice(&reflects.end.to_le_bytes());
+        bytes[24..32].copy_from_slice(&next_number.to_le_bytes());
+        let crc = crc32c::crc32c(&bytes[..32]);
+        bytes[32..].copy_from_slice(&crc.to_le_bytes());
+        Ok(self.meta.put(txn, REFLECTS_KEY, &bytes)?)
+    }
+
+    pub(crate) fn stream(&self, txn: &RoTxn<'_>, name: &str) -> Result<Option<StreamEntry>, IndexError> {
+        self.directory.get(txn, name.as_bytes())?.map(decode_head).transpose()
+    }
+
+    pub(crate) fn get(&self, txn: &ReadTxn<'_>, key: &[u8]) -> Result<Option<Bytes>, IndexError> {
+        Ok(self.index.get(txn, key)?.map(Bytes::copy_from_slice))
+    }
+
+    pub(crate) fn snapshot(&self, txn: &ReadTxn<'_>, name: &str) -> Result<Option<Snapshot>, IndexError> {
+        let Some(bytes) = self.snapshots.get(txn, name.as_bytes())? else { return Ok(None) };
+        if bytes.len() < 8 {
+            return Err(IndexError::Malformed("a snapshot is too short"));
+        }
+        Ok(Some(Snapshot { sequence: u64_at(bytes, 0), bytes: Bytes::copy_from_slice(&bytes[8..]) }))
+    }
+
+    /// Entries of the caller's index in scan order.
+    pub(crate) fn range<'t>(
+        &self,
+        txn: &'t ReadTxn<'_>,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Result<Box<dyn Iterator<Item = Result<Entry, IndexError>> + 't>, IndexError> {
+        fn owned(entry: heed::Result<(&[u8], &[u8])>) -> Result<Entry, IndexError> {
+            let (key, value) = entry?;
+            Ok((Bytes::copy_from_slice(key), Some(Bytes::copy_from_slice(value))))
+        }
+        let bounds = range.as_slices();
+        Ok(match direction {
+            Direction::Forward => Box::new(self.index.range(txn, &bounds)?.map(owned)),
+            Direction::Backward => Box::new(self.index.rev_range(txn, &bounds)?.map(owned)),
+        })
+    }
+
+    /// Locations from the commit that holds `from` on, up to `max`.
+    pub(crate) fn locations(
+        &self,
+        txn: &ReadTxn<'_>,
+        number: u64,
+        from: Sequence,
+        max: usize,
+    ) -> Result<Vec<Location>, IndexError> {
+        let key = location_key(number, from);
+        let holder = self.locations.get_lower_than_or_equal_to(txn, &key)?;
+        // The commit that holds `from` begins at or before it; where that is another stream's, nothing does.
+        let start = holder.filter(|(key, _)| key[..8] == number.to_be_bytes()).map_or(key, |(found, _)| {
+            let mut start = key;
+            start.copy_from_slice(found);
+            start
+        });
+        let end = location_key(number, Sequence::MAX);
+        let range = (std::ops::Bound::Included(&start[..]), std::ops::Bound::Included(&end[..]));
+        let ahead = self.locations.range(txn, &range)?.map(|entry| decode_location(entry?));
+        let wanted = ahead.filter(|location| location.as_ref().map_or(true, |location| location.last() >= from));
+        wanted.take(max).collect()
+    }
+
+    /// Locations of commits that begin before `before`, newest first, up to `max`.
+    pub(crate) fn locations_back(
+        &self,
+        txn: &ReadTxn<'_>,
+        number: u64,
+        before: Sequence,
+        max: usize,
+    ) -> Result<Vec<Location>, IndexError> {
+        let (start, end) = (location_key(number, 0), location_key(number, before));
+        let range = (std::ops::Bound::Included(&start[..]), std::ops::Bound::Excluded(&end[..]));
+        self.locations.rev_range(txn, &range)?.take(max).map(|entry| decode_location(entry?)).collect()
+    }
+
+    /// Every stream in name order, for comparing two indexes.
+    pub(crate) fn streams<'t>(
+        &self,
+        txn: &'t ReadTxn<'_>,
+    ) -> Result<impl Iterator<Item = Result<(&'t [u8], StreamEntry), IndexError>> + use<'t>, IndexError> {
+        let decode = |entry: heed::Result<(&'t [u8], &'t [u8])>| {
+            let (name, head) = entry?;
+            Ok((name, decode_head(head)?))
+        };
+        Ok(self.directory.iter(txn)?.map(decode))
+    }
+
+    /// Writes a whole layer down. Afterwards the layer may be dropped: all of it is here, durably, or an error is returned
+    /// and nothing of it is.
+    pub(crate) fn write(&self, layer: &Layer) -> Result<(), IndexError> {
+        let mut txn = self.env.write_txn()?;
+        let (before, mut next_number) = self.state(&txn)?;
+        let mut streams: Vec<_> = layer.streams.iter().collect();
+        // LMDB likes keys in order: neighbours share pages, and a page is copied once however many entries it gets.
+        streams.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        let mut numbered = Vec::with_capacity(streams.len());
+        for (name, tail) in streams {
+            let Some(head) = tail.head else { continue };
+            let known = self.stream(&txn, name)?.map(|entry| entry.number);
+            let number = known.unwrap_or(next_number);
+            next_number = next_number.max(number + 1);
+            self.directory.put(&mut txn, name.as_bytes(), &encode_head(StreamEntry { number, head }))?;
+            numbered.push((number, tail));
+        }
+        self.write_locations(&mut txn, numbered)?;
+        for (key, value) in &layer.index {
+            match value {
+                Some(value) => self.index.put(&mut txn, key, value)?,
+                None => drop(self.index.delete(&mut txn, key)?),
+            }
+        }
+        for (name, snapshot) in &layer.snapshots {
+            let bytes = [&snapshot.sequence.to_le_bytes()[..], &snapshot.bytes].concat();
+            self.snapshots.put(&mut txn, name.as_bytes(), &bytes)?;
+        }
+        let reflects = if layer.commits > 0 { layer.reflects } else { before };
+        self.put_state(&mut txn, reflects, next_number)?;
+        Ok(txn.commit()?)
+    }
+
+    fn write_locations(&self, txn: &mut RwTxn<'_>, mut tails: Vec<(u64, &StreamTail)>) -> Result<(), IndexError> {
+        tails.sort_unstable_by_key(|(number, _)| *number);
+        for (number, tail) in tails {
+            for location in &tail.commits {
+                let key = location_key(number, location.first);
+                self.locations.put_with_flags(txn, PutFlags::empty(), &key, &encode_location(location))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_env(path: &Path, map_bytes: usize, flags: EnvFlags) -> Result<Env<WithoutTls>, IndexError> {
+    let mut size = map_bytes.max(MAP_BYTES_MIN);
+    loop {
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
+        options.map_size(size).max_dbs(8).max_readers(READERS_MAX);
+        // SAFETY: the memory map is only unsound where somebody else changes the file meanwhile. The store's `LOCK` keeps
+        // other processes out of the directory, LMDB's own lock file guards the threads of this one, and `NO_LOCK` comes
+        // only with `READ_ONLY` under the shared lock that `verify` holds, when nobody writes. A file cut short, which
+        // would fault on access, is refused by `refuse_cut_file` before anything is read.
+        #[allow(unsafe_code)]
+        let opened = unsafe { options.flags(flags).open(path) };
+        match opened {
+            Err(heed::Error::Io(error)) if error.kind() == std::io::ErrorKind::OutOfMemory && size > MAP_BYTES_MIN => {
+                size = (size / 2).max(MAP_BYTES_MIN);
+            }
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// A map that reaches beyond its file faults on access, so a short file must be noticed before it is touched.
+fn refuse_cut_file(env: &Env<WithoutTls>, path: &Path) -> Result<(), IndexError> {
+    let pages = env.info().last_page_number as u64 + 1;
+    let page_size = u64::from(env.unnamed_database_stat().page_size);
+    let len = std::fs::metadata(path.join("data.mdb"))?.len();
+    if len > 0 && len < pages * page_size {
+        return Err(IndexError::Malformed("its file is cut off"));
+    }
+    Ok(())
+}
+
+fn location_key(number: u64, first: Sequence) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    key[8..].copy_from_slice(&first.to_be_bytes());
+    key
+}
+
+fn encode_location(location: &Location) -> [u8; LOCATION_LEN] {
+    let mut bytes = [0; LOCATION_LEN];
+    bytes[..8].copy_from_slice(&location.position.to_le_bytes());
+    bytes[8..12].copy_from_slice(&location.frame_len.to_le_bytes());
+    bytes[12..].copy_from_slice(&location.count.to_le_bytes());
+    bytes
+}
+
+fn decode_location((key, value): (&[u8], &[u8])) -> Result<Location, IndexError> {
+    if key.len() != 16 || value.len() != LOCATION_LEN || u32_at(value, 12) == 0 {
+        return Err(IndexError::Malformed("a location is not readable"));
+    }
+    let mut first = [0; 8];
+    first.copy_from_slice(&key[8..]);
+    Ok(Location {
+        first: u64::from_be_bytes(first),
+        count: u32_at(value, 12),
+        position: u64_at(value, 0),
+        frame_len: u32_at(value, 8),
+    })
+}
+
+fn encode_head(entry: StreamEntry) -> [u8; HEAD_LEN] {
+    let mut bytes = [0; HEAD_LEN];
+    bytes[..8].copy_from_slice(&entry.number.to_le_bytes());
+    bytes[8..16].copy_from_slice(&entry.head.sequence.to_le_bytes());
+    bytes[16..24].copy_from_slice(&entry.head.position.to_le_bytes());
+    bytes[24..].copy_from_slice(&entry.head.hash);
+    bytes
+}
+
+fn decode_head(bytes: &[u8]) -> Result<StreamEntry, IndexError> {
+    if bytes.len() != HEAD_LEN {
+        return Err(IndexError::Malformed("the head of a stream is not readable"));
+    }
+    let mut hash = [0; 32];
+    hash.copy_from_slice(&bytes[24..]);
+    let head = Head { sequence: u64_at(bytes, 8), position: u64_at(bytes, 16), hash };
+    Ok(StreamEntry { number: u64_at(bytes, 0), head })
+}

@@ -1,0 +1,45 @@
+//! The log: the trait every store keeps, the embedded engine, an in-memory one, and the suite that holds them to it.
+//!
+//! This crate owns durability, order and the derived index. It deliberately knows nothing of events, sessions or
+//! agents: records, keys and values are bytes.
+//!
+//! Read in this order: `contract` says what is promised, `frame` and `segment` how a commit lies on disk, `writer` how it
+//! gets there, `overlay`, `index` and `checkpoint` how it is found again, `recovery` and `tail` what a start does after
+//! a crash. Deliberately absent: compaction (facts never change), a cache of records (the page cache is one), and any
+//! way to skip the sync.
+
+mod contract;
+mod error;
+mod limits;
+mod options;
+
+mod disk;
+mod frame;
+mod log;
+mod segment;
+mod walk;
+
+mod queue;
+mod shared;
+mod spare;
+mod writer;
+
+mod checkpoint;
+mod index;
+mod overlay;
+mod reads;
+mod scan;
+
+mod lock;
+mod recovery;
+mod tail;
+
+mod embedded;
+
+pub use contract::*;
+pub use disk::{Disk, DiskFile, RealDisk};
+pub use embedded::EmbeddedStore;
+pub use error::{AppendError, OpenError, ReadError};
+pub use options::{Background, Options};
+pub use recovery::{OpenReport, TornTail};
+pub use shared::Stats;
