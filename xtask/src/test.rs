@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::steps::{Outcome, Steps};
 use crate::{deny, docs, shell, tidy, tools};
@@ -21,7 +21,7 @@ pub(crate) fn run(scope: Scope) -> Result<()> {
     let _ = fs::remove_file(junit_file());
     let mut steps = Steps::default();
     steps.run("tools", install_tools);
-    steps.run("fmt", || cargo(&["fmt", "--all", "--check"]));
+    steps.run("fmt", format);
     if scope == Scope::Everything {
         steps.run("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     }
@@ -47,6 +47,11 @@ fn install_tools() -> Result<Outcome> {
     Ok(if missing.is_empty() { Outcome::Passed } else { Outcome::Skipped(missing.join("; ")) })
 }
 
+/// Names the files and leaves the differences to `cargo fmt`, which makes them go away.
+fn format() -> Result<Outcome> {
+    cargo(&["fmt", "--all", "--check", "--", "-l", "--color", "never"]).context("run `cargo fmt --all`")
+}
+
 fn run_tests() -> Result<Outcome> {
     if tools::NEXTEST.is_present() {
         return cargo(&["nextest", "run", "--workspace", "--profile", "ci"]);
@@ -59,9 +64,9 @@ fn cargo(args: &[&str]) -> Result<Outcome> {
     shell::run(&mut shell::cargo(args)).map(|()| Outcome::Passed)
 }
 
-/// Where the `ci` profile of `.config/nextest.toml` leaves its counts.
+/// Where `.config/nextest.toml` has its `ci` profile leave the counts.
 fn junit_file() -> PathBuf {
-    shell::target_dir().join("nextest/ci/junit.xml")
+    shell::root().join("target/nextest/ci/junit.xml")
 }
 
 /// How many tests passed and failed.

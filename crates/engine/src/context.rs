@@ -89,7 +89,7 @@ pub struct Limits {
     pub idempotency_key_chars_max: usize,
     /// Tool calls of one model answer.
     pub tool_calls_max: usize,
-    /// Model requests of one turn.
+    /// Model requests of one turn: its answers and the tries of the round under way.
     pub model_rounds_max: u32,
 }
 

@@ -1,23 +1,24 @@
 //! Digests of JSON by meaning: the order of keys does not matter, the content does.
 
-use std::fmt::Write;
-
 use factum_model::{Command, Refusal};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+
 /// `sha256:` and 64 hex digits over the canonical form.
 pub fn digest_of(value: &Value) -> String {
-    let mut text = String::with_capacity(128);
-    write_canonical(value, &mut text);
-    sha256(text.as_bytes())
+    let mut bytes = Vec::with_capacity(256);
+    write_canonical(value, &mut bytes);
+    sha256(&bytes)
 }
 
 /// The canonical form: keys sorted, no white space.
 pub fn canonical_json(value: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(value, &mut text);
-    text
+    let mut bytes = Vec::new();
+    write_canonical(value, &mut bytes);
+    // JSON is written as UTF-8, so nothing is ever replaced.
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The digest an idempotency key is bound to: the command and its params, without the key itself.
@@ -34,43 +35,45 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(71);
     text.push_str("sha256:");
     for byte in Sha256::digest(bytes) {
-        let _ = write!(text, "{byte:02x}");
+        text.push(HEX[usize::from(byte >> 4)]);
+        text.push(HEX[usize::from(byte & 15)]);
     }
     text
 }
 
-fn write_canonical(value: &Value, out: &mut String) {
+fn write_canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
             let mut keys: Vec<&String> = map.keys().collect();
             keys.sort_unstable();
-            out.push('{');
+            out.push(b'{');
             for (at, key) in keys.into_iter().enumerate() {
                 if at > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
-                write_scalar(&Value::String(key.clone()), out);
-                out.push(':');
+                write_scalar(key, out);
+                out.push(b':');
                 write_canonical(&map[key], out);
             }
-            out.push('}');
+            out.push(b'}');
         }
         Value::Array(items) => {
-            out.push('[');
+            out.push(b'[');
             for (at, item) in items.iter().enumerate() {
                 if at > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
                 write_canonical(item, out);
             }
-            out.push(']');
+            out.push(b']');
         }
         scalar => write_scalar(scalar, out),
     }
 }
 
-fn write_scalar(value: &Value, out: &mut String) {
-    let _ = write!(out, "{value}");
+fn write_scalar(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    // Writing a scalar to memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
 }
 
 #[cfg(test)]

@@ -49,7 +49,8 @@ impl NewEvent {
 macro_rules! scope {
     ($($field:ident: $id:ident,)*) => {
         /// Which things a fact is about. Absent where not applicable.
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        #[schemars(rename = "EventScope")]
         pub struct Scope {
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $field: Option<$id>,)*
         }

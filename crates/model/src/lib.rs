@@ -5,6 +5,7 @@
 
 mod wire;
 
+pub mod casing;
 pub mod commands;
 pub mod error;
 pub mod event;
@@ -22,9 +23,15 @@ pub mod registry;
 pub mod report;
 pub mod routing;
 pub mod sandbox;
+pub mod schema;
 pub mod subagent;
 pub mod task;
 pub mod value;
+
+#[cfg(any(test, feature = "samples"))]
+mod samples;
+#[cfg(test)]
+mod tests;
 
 pub use error::{ErrorCode, Refusal};
 pub use event::{Event, NewEvent, SCHEMA_VERSION, Scope, Trace};

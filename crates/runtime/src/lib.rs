@@ -1,1 +1,40 @@
-//! placeholder
+//! The imperative shell: hosts sessions, makes decisions durable, publishes them, starts what follows from them.
+//!
+//! Everything that decides is in `engine` and pure; everything that waits is here. A transport needs three things of this
+//! crate: [`Runtime::call_by_name`] for commands, [`Runtime::subscribe`] and [`Runtime::feed`] for streams, and
+//! [`Runtime::authenticate_key`] to make a [`Caller`]. What is deliberately absent: sockets, status codes, formats.
+
+mod caller;
+mod cell;
+mod clock;
+mod commit;
+mod cursor;
+mod dispatch;
+mod error;
+mod feed;
+mod handlers;
+mod hub;
+mod idempotency;
+mod load;
+mod options;
+mod recover;
+mod runner;
+mod runtime;
+mod sessions;
+mod subscribe;
+mod sweep;
+mod timers;
+mod unavailable;
+
+pub use caller::{ACCOUNT_BYTES_MAX, Caller, valid_account};
+pub use clock::{Clock, Ids, RandomIds, Sources, SystemClock};
+pub use cursor::{Secret, same};
+pub use dispatch::{CallError, Handle};
+pub use factum_agent::Agents;
+pub use factum_engine::Limits;
+pub use feed::{FeedEvent, FeedPage};
+pub use hub::{Published, sse_frame};
+pub use options::{Options, ShellLimits};
+pub use runtime::{Runtime, StartError, Started};
+pub use subscribe::{BATCH_EVENTS_MAX, Subscription};
+pub use unavailable::UNAVAILABLE;

@@ -82,6 +82,9 @@ pub struct Receipt {
 }
 
 /// Called once for each commit, in commit order, on the store's own thread: it must be short and must not block.
+///
+/// Two refusals come before the commit has any place in line, and are told on the caller's own thread before `append`
+/// returns: [`AppendError::Busy`] and [`AppendError::Closed`]. So `done` must not take a lock that is held around `append`.
 pub type Done = Box<dyn FnOnce(Result<Receipt, AppendError>) + Send>;
 
 /// The last commit of a stream.
@@ -160,7 +163,7 @@ pub trait Store: Send + Sync + 'static {
     /// The last commit of a stream, or `None` where the stream has none.
     async fn head(&self, stream: &str) -> Result<Option<Head>, ReadError>;
 
-    /// Records from `from` on, oldest first.
+    /// Records from `from` on, oldest first. Empty only where the stream has none there.
     async fn read(&self, stream: &str, from: Sequence, limit: ReadLimit) -> Result<Vec<Record>, ReadError>;
 
     /// Records before `before`, newest first.

@@ -146,9 +146,6 @@ impl Store for EmbeddedStore {
     }
 
     async fn head(&self, stream: &str) -> Result<Option<Head>, ReadError> {
-        if stream.is_empty() || stream.len() > crate::STREAM_NAME_BYTES_MAX {
-            return Ok(None);
-        }
         self.shared.head(stream)
     }
 

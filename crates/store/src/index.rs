@@ -67,8 +67,17 @@ pub(crate) struct Index {
 impl Index {
     /// Opens the index, or makes an empty one where there is none.
     pub(crate) fn open(path: &Path, map_bytes: usize) -> Result<Self, IndexError> {
+        Self::open_with(path, map_bytes, EnvFlags::empty())
+    }
+
+    /// An index that is thrown away before anything could crash over it: nothing is synced.
+    pub(crate) fn open_scratch(path: &Path, map_bytes: usize) -> Result<Self, IndexError> {
+        Self::open_with(path, map_bytes, EnvFlags::NO_SYNC)
+    }
+
+    fn open_with(path: &Path, map_bytes: usize, flags: EnvFlags) -> Result<Self, IndexError> {
         std::fs::create_dir_all(path)?;
-        let env = open_env(path, map_bytes, EnvFlags::empty())?;
+        let env = open_env(path, map_bytes, flags)?;
         refuse_cut_file(&env, path)?;
         let txn = env.write_txn()?;
         let tables = env.create_databases_and_commit(txn, |opener, txn| {
@@ -140,14 +149,23 @@ impl Index {
     }
 
     pub(crate) fn stream(&self, txn: &RoTxn<'_>, name: &str) -> Result<Option<StreamEntry>, IndexError> {
+        if !is_key(name.as_bytes()) {
+            return Ok(None);
+        }
         self.directory.get(txn, name.as_bytes())?.map(decode_head).transpose()
     }
 
     pub(crate) fn get(&self, txn: &ReadTxn<'_>, key: &[u8]) -> Result<Option<Bytes>, IndexError> {
+        if !is_key(key) {
+            return Ok(None);
+        }
         Ok(self.index.get(txn, key)?.map(Bytes::copy_from_slice))
     }
 
     pub(crate) fn snapshot(&self, txn: &ReadTxn<'_>, name: &str) -> Result<Option<Snapshot>, IndexError> {
+        if !is_key(name.as_bytes()) {
+            return Ok(None);
+        }
         let Some(bytes) = self.snapshots.get(txn, name.as_bytes())? else { return Ok(None) };
         if bytes.len() < 8 {
             return Err(IndexError::Malformed("a snapshot is too short"));
@@ -264,6 +282,11 @@ impl Index {
         }
         Ok(())
     }
+}
+
+/// LMDB fails on keys that it could not hold; nothing is stored under such a key, which is all a reader wants to know.
+fn is_key(key: &[u8]) -> bool {
+    !key.is_empty() && key.len() <= crate::KEY_BYTES_MAX
 }
 
 fn open_env(path: &Path, map_bytes: usize, flags: EnvFlags) -> Result<Env<WithoutTls>, IndexError> {

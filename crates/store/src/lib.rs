@@ -35,11 +35,25 @@ mod recovery;
 mod tail;
 
 mod embedded;
+mod memory;
 
+mod blobs;
+mod repair;
+mod verify;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+#[cfg(feature = "sim")]
+pub mod sim;
+
+pub use blobs::{BlobError, Blobs, Digest, NotADigest};
 pub use contract::*;
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use embedded::EmbeddedStore;
 pub use error::{AppendError, OpenError, ReadError};
+pub use memory::MemoryStore;
 pub use options::{Background, Options};
 pub use recovery::{OpenReport, TornTail};
+pub use repair::{DroppedCommit, RepairMode, RepairReport, repair_truncate_tail, repair_truncate_tail_on};
 pub use shared::Stats;
+pub use verify::{Finding, FindingKind, VerifyReport, verify, verify_on};

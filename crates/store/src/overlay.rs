@@ -99,7 +99,6 @@ impl Layer {
                 self.streams.entry(commit.stream.clone()).or_default()
             }
         };
-        debug_assert!(tail.head.is_none_or(|head| head.sequence + 1 == commit.location.first));
         tail.head = Some(commit.head);
         tail.commits.push(commit.location);
         self.bytes += COMMIT_COST;

@@ -69,9 +69,6 @@ impl Shared {
             return Ok(value);
         }
         drop(overlay);
-        if key.is_empty() || key.len() > crate::KEY_BYTES_MAX {
-            return Ok(None);
-        }
         index.read().and_then(|txn| index.get(&txn, key)).map_err(index_failed)
     }
 
@@ -82,7 +79,7 @@ impl Shared {
         // One that is ahead of the durable records is kept for later but not shown yet; an older one may serve.
         let recent = overlay.snapshot(stream).filter(|snapshot| snapshot.sequence <= head);
         drop(overlay);
-        if recent.is_some() || stream.is_empty() || stream.len() > crate::STREAM_NAME_BYTES_MAX {
+        if recent.is_some() {
             return Ok(recent);
         }
         let kept = index.read().and_then(|txn| index.snapshot(&txn, stream)).map_err(index_failed)?;
@@ -165,7 +162,7 @@ impl Shared {
             Direction::Forward => Vec::new(),
             Direction::Backward => overlay.locations_back(stream, at, max),
         };
-        if !recent.is_empty() || stream.is_empty() || stream.len() > crate::STREAM_NAME_BYTES_MAX {
+        if !recent.is_empty() {
             return Ok(recent);
         }
         let txn = index.read().map_err(index_failed)?;

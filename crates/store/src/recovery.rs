@@ -17,7 +17,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::contract::{NO_HASH, Position, StoredCommit};
+use crate::contract::{Head, NO_HASH, Position, StoredCommit};
 use crate::disk::Disk;
 use crate::error::OpenError;
 use crate::frame::{self, FrameHeader};
@@ -122,7 +122,9 @@ fn check_format(disk: &dyn Disk) -> Result<(), OpenError> {
     let names = disk.list("").map_err(OpenError::io("listing the directory"))?;
     let wanted = format_line();
     if names.iter().any(|name| name == FORMAT_PATH) {
-        return read_format(disk, &wanted);
+        read_format(disk, &wanted)?;
+        // Whoever named it may have been killed before the name was safe.
+        return disk.sync_dir("").map_err(OpenError::io("syncing the directory"));
     }
     let log = disk.list(LOG_DIR).map_err(OpenError::io("listing log/"))?;
     if log.iter().any(|name| segment::first_of(name).is_some()) {
@@ -241,12 +243,23 @@ pub(crate) fn check_lengths(disk: &dyn Disk, segments: &[Position]) -> Result<Op
         let len = disk.open(&file).and_then(|file| file.len()).map_err(OpenError::io(format!("opening {file}")))?;
         expected = first + len;
         if let Some(next) = segments.get(at + 1).filter(|next| **next != expected) {
-            let kind = if *next > expected { FaultKind::Cut } else { FaultKind::OutOfPlace };
-            let reason = format!("the file has {len} bytes, but the next segment begins at position {next}");
-            return Ok(Some(Fault { file, offset: len, position: expected, kind, reason }));
+            return Ok(Some(gap(disk, *first, len, *next)));
         }
     }
     Ok(None)
+}
+
+/// What is wrong where the segment at `first`, whose file has `len` bytes, does not reach the `next` one.
+fn gap(disk: &dyn Disk, first: Position, len: u64, next: Position) -> Fault {
+    let end = first + len;
+    let whole = SegmentFile::open(disk, first).is_ok_and(|segment| segment.header.capacity == len);
+    if whole && next > end {
+        let reason = format!("the segment is missing; the next one there is begins at position {next}");
+        return Fault { file: path_of(end), offset: 0, position: end, kind: FaultKind::Missing, reason };
+    }
+    let kind = if next > end { FaultKind::Cut } else { FaultKind::OutOfPlace };
+    let reason = format!("the file has {len} bytes, but the next segment begins at position {next}");
+    Fault { file: path_of(first), offset: len, position: end, kind, reason }
 }
 
 /// Whether the commit that the index knows as its newest is in the log. False: the index is another log's.
@@ -288,19 +301,12 @@ pub(crate) struct Replay<'a> {
 }
 
 impl Replay<'_> {
+    /// Takes a commit that must continue its stream.
     pub(crate) fn apply(&mut self, frame: &Frame) -> Result<StoredCommit, Fault> {
-        let fault = |kind, reason: String| {
-            let position = frame.header.position;
-            Fault { file: String::new(), offset: 0, position, kind, reason }
-        };
+        let fault =
+            |kind, reason| Fault { file: String::new(), offset: 0, position: frame.header.position, kind, reason };
         let commit = frame.decode().map_err(|error| fault(FaultKind::Flipped, error.to_string()))?;
-        let head = match self.layer.streams.get(&commit.stream).and_then(|tail| tail.head) {
-            Some(head) => Some(head),
-            None => {
-                let found = self.index.read().and_then(|txn| self.index.stream(&txn, &commit.stream));
-                found.map_err(|error| fault(FaultKind::Unreadable, error.to_string()))?.map(|entry| entry.head)
-            }
-        };
+        let head = self.head(&commit.stream).map_err(|error| fault(FaultKind::Unreadable, error.to_string()))?;
         let (sequence, hash) = head.map_or((0, NO_HASH), |head| (head.sequence, head.hash));
         if commit.first_sequence != sequence + 1 || commit.previous_hash != hash {
             let reason = format!(
@@ -309,12 +315,25 @@ impl Replay<'_> {
             );
             return Err(fault(FaultKind::OutOfPlace, reason));
         }
-        self.layer.apply(applied(frame, &commit), commit.index.iter().map(detached));
+        self.add(frame, &commit);
+        Ok(commit)
+    }
+
+    /// The newest commit of a stream among those taken so far.
+    pub(crate) fn head(&self, stream: &str) -> Result<Option<Head>, IndexError> {
+        if let Some(head) = self.layer.streams.get(stream).and_then(|tail| tail.head) {
+            return Ok(Some(head));
+        }
+        let txn = self.index.read()?;
+        Ok(self.index.stream(&txn, stream)?.map(|entry| entry.head))
+    }
+
+    pub(crate) fn add(&mut self, frame: &Frame, commit: &StoredCommit) {
+        self.layer.apply(applied(frame, commit), commit.index.iter().map(detached));
         self.commits += 1;
         if self.commits.is_multiple_of(PROGRESS_COMMITS) {
             tracing::info!(commits = self.commits, position = commit.position, "reading the log");
         }
-        Ok(commit)
     }
 
     pub(crate) fn checkpoint_if_due(&mut self, options: &Options) -> Result<(), IndexError> {
@@ -335,7 +354,7 @@ fn applied<'a>(frame: &Frame, commit: &'a StoredCommit) -> Applied<'a> {
         position: commit.position,
         frame_len: frame.header.frame_len() as u32,
     };
-    let head = crate::Head { sequence: location.last(), position: commit.position, hash: commit.hash };
+    let head = Head { sequence: location.last(), position: commit.position, hash: commit.hash };
     Applied { stream: &commit.stream, head, location, reflects: Reflects::of(&frame.header) }
 }
 

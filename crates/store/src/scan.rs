@@ -29,7 +29,8 @@ impl KeyRange {
             Direction::Forward => (&scan.after, &scan.until),
             Direction::Backward => (&scan.until, &scan.after),
         };
-        let lower = from.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        // No key is empty, so a bound at the empty key bounds nothing, and LMDB would not take it.
+        let lower = from.clone().filter(|key| !key.is_empty()).map_or(Bound::Unbounded, Bound::Excluded);
         let upper = to.clone().map_or(Bound::Unbounded, Bound::Excluded);
         let range = Self { lower: higher(prefix_lower, lower), upper: lower_of(prefix_upper, upper) };
         (!range.is_empty()).then_some(range)
@@ -42,6 +43,7 @@ impl KeyRange {
 
     fn is_empty(&self) -> bool {
         match (&self.lower, &self.upper) {
+            (_, Bound::Excluded(upper)) if upper.is_empty() => true,
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
             (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
                 lower >= upper

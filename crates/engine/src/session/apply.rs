@@ -5,12 +5,13 @@
 
 use factum_model::events::*;
 use factum_model::read::{Diagnostics, Incident, Outcome};
-use factum_model::value::{Effect, Status, Usage};
+use factum_model::value::{Effect, Failure, Status, Usage};
 use factum_model::{Event, Fact};
 
 use super::respond_action::RETRY;
 use super::state::*;
-use super::verdict::{Verdict, verdict};
+use super::text::clip;
+use super::verdict::{Verdict, is_word, verdict};
 
 /// Applies one event.
 pub fn apply(state: &mut SessionState, event: &Event) {
@@ -155,7 +156,7 @@ fn complete_turn(state: &mut SessionState, event: &Event, fact: &TurnCompleted) 
     let Some(thread) = thread_of(state, event) else { return };
     thread.diagnostics.turns_completed += 1;
     let stop_reason = Some(fact.stop_reason.clone());
-    end_turn(state, event, fact.status, stop_reason, None, fact.preview.clone());
+    end_turn(state, event, fact.status, stop_reason, None, fact.preview.as_deref());
 }
 
 fn fail_turn(state: &mut SessionState, event: &Event, fact: &TurnFailed) {
@@ -167,7 +168,7 @@ fn fail_turn(state: &mut SessionState, event: &Event, fact: &TurnFailed) {
             incident(state, event, &fact.error.category, &fact.error.message);
         }
     }
-    end_turn(state, event, fact.status, None, Some(fact.error.clone()), None);
+    end_turn(state, event, fact.status, None, Some(&fact.error), None);
 }
 
 /// Only the end of the active turn is the thread's outcome; a turn removed from the queue never was its work.
@@ -176,8 +177,8 @@ fn end_turn(
     event: &Event,
     status: Status,
     stop_reason: Option<String>,
-    error: Option<factum_model::value::Failure>,
-    preview: Option<String>,
+    error: Option<&Failure>,
+    preview: Option<&str>,
 ) {
     let Some(turn_id) = event.scope.turn_id.clone() else { return };
     let Some(thread) = thread_of(state, event) else { return };
@@ -186,6 +187,8 @@ fn end_turn(
     }
     thread.active = None;
     let (ended_at, sequence) = (event.timestamp, event.sequence);
+    let error = error.map(kept_failure);
+    let preview = preview.map(kept);
     thread.last_outcome = Some(Outcome { turn_id, status, stop_reason, error, preview, ended_at, sequence });
 }
 
@@ -212,7 +215,7 @@ fn resolve_action(state: &mut SessionState, event: &Event, fact: &ActionResolved
     let action = state.actions.remove(at);
     let allowed = match fact.source {
         ResolutionSource::Response | ResolutionSource::Policy => match fact.action_type {
-            ActionType::Review => fact.decision.eq_ignore_ascii_case(RETRY),
+            ActionType::Review => is_word(&fact.decision, RETRY),
             _ => verdict(&action.required, &fact.decision) == Some(Verdict::Allow),
         },
         _ => false,
@@ -341,7 +344,15 @@ fn incident(state: &mut SessionState, event: &Event, kind: &str, message: &str) 
         sequence: event.sequence,
         at: event.timestamp,
         kind: kind.to_owned(),
-        message: message.to_owned(),
+        message: kept(message),
         turn_id,
     });
+}
+
+fn kept(text: &str) -> String {
+    clip(text, KEPT_TEXT_CHARS_MAX)
+}
+
+fn kept_failure(failure: &Failure) -> Failure {
+    Failure { message: kept(&failure.message), advice: failure.advice.as_deref().map(kept), ..failure.clone() }
 }

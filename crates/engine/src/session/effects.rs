@@ -1,5 +1,6 @@
 //! What the shell has to do once a fact is durable. A function of the fact alone, so that it is the same after a restart.
 
+use factum_model::events::ResolutionSource;
 use factum_model::id::{ThreadId, TurnId};
 use factum_model::{Event, Fact};
 
@@ -16,6 +17,8 @@ pub enum Effect {
 pub fn effects(event: &Event) -> Option<Effect> {
     let turn_id = event.scope.turn_id.clone()?;
     match &event.fact {
+        // Its turn ends in the same commit; there is nothing to go on with.
+        Fact::ActionResolved(fact) if fact.source == ResolutionSource::Superseded => None,
         Fact::TurnStarted(_) | Fact::ActionResolved(_) => {
             Some(Effect::RunTurn { thread_id: event.scope.thread_id.clone()?, turn_id })
         }

@@ -28,6 +28,7 @@ pub fn expire_action(
             OnTimeout::Wait => {}
             OnTimeout::Deny => resolve(state, shell, action, Verdict::Deny, &answer, &mut events),
             OnTimeout::Cancel => {
+                resolve(state, shell, action, Verdict::Deny, &answer, &mut events);
                 let turn = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id));
                 if let Some((thread, turn)) = turn {
                     let error = failure("timeout", "nobody answered in time", false);

@@ -1,7 +1,7 @@
 //! The index rules of sessions: which keys a fact puts or deletes. Pure functions of the events, so the whole index can
 //! be deleted and made again, and `factum verify` can compare.
 
-use factum_model::events::{CommandAccepted, ResolutionSource};
+use factum_model::events::{ActionRequired, CommandAccepted, OnTimeout, ResolutionSource};
 use factum_model::id::{ActionId, SessionId};
 use factum_model::{Event, Fact, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,12 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
 fn timer_of_resolved(state: &SessionState, event: &Event) -> Option<(Timestamp, ActionId)> {
     let Fact::ActionResolved(_) = &event.fact else { return None };
     let action = state.action(event.scope.action_id.as_ref()?)?;
-    Some((action.required.timeout_at?, action.action_id.clone()))
+    Some((timer_due(&action.required)?, action.action_id.clone()))
+}
+
+/// A time that changes nothing when it comes needs no timer; its row would only stay due for ever.
+fn timer_due(required: &ActionRequired) -> Option<Timestamp> {
+    required.timeout_at.filter(|_| required.on_timeout != OnTimeout::Wait)
 }
 
 fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
@@ -165,7 +170,7 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
             let Some(action_id) = &event.scope.action_id else { return };
             let row = ActionRow { session_id, decision: None, resolved_by: None, source: None, sequence: None };
             put(changes, keys::action(account, action_id), &row);
-            if let Some(due) = fact.timeout_at {
+            if let Some(due) = timer_due(fact) {
                 let key = keys::timer(due, account, &shell.session_id, action_id);
                 changes.push(IndexChange::Put { key, value: Vec::new() });
             }
@@ -188,18 +193,22 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
 
 /// What a repeat of the command is answered from. Streams other than sessions use it too.
 pub(crate) fn idempotency_row(account: &str, fact: &CommandAccepted) -> IndexChange {
-    let row = IdempotencyRow {
-        command: fact.command.clone(),
-        params_digest: fact.params_digest.clone(),
-        result: fact.result.clone(),
-    };
-    let mut changes = Vec::with_capacity(1);
-    put(&mut changes, keys::idempotency(account, &fact.principal, &fact.idempotency_key), &row);
-    changes.remove(0)
+    /// An [`IdempotencyRow`] that is written without being copied first.
+    #[derive(Serialize)]
+    struct Row<'a> {
+        command: &'a str,
+        params_digest: &'a str,
+        result: &'a Value,
+    }
+    let row = Row { command: &fact.command, params_digest: &fact.params_digest, result: &fact.result };
+    row_put(keys::idempotency(account, &fact.principal, &fact.idempotency_key), &row)
 }
 
 fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {
+    changes.push(row_put(key, row));
+}
+
+fn row_put(key: Vec<u8>, row: &impl Serialize) -> IndexChange {
     // Rows are plain structs of texts and numbers; writing them as JSON cannot fail.
-    let value = serde_json::to_vec(row).unwrap_or_default();
-    changes.push(IndexChange::Put { key, value });
+    IndexChange::Put { key, value: serde_json::to_vec(row).unwrap_or_default() }
 }

@@ -20,6 +20,7 @@ mod resume_thread;
 mod state;
 mod steps;
 mod submit_turn;
+mod text;
 mod turn_end;
 mod update_session;
 mod verdict;

@@ -1,5 +1,6 @@
 //! What readers see: `session_snapshot`, `thread_read_model`, `queue_snapshot`. Functions of the state and nothing else.
 
+use factum_model::events::{ResolutionSource, ToolOutcome};
 use factum_model::id::ThreadId;
 use factum_model::read::{
     ActiveTurn as ActiveTurnView, OpenToolCall, PendingAction, QueueSnapshot, SessionSnapshot, StepKind, StepView,
@@ -9,7 +10,8 @@ use factum_model::value::{Status, text_of};
 use factum_model::{Event, Fact, Refusal, SCHEMA_VERSION};
 
 use super::lookup::{require_session, require_thread};
-use super::state::{ActiveTurn, CallState, OpenAction, OpenCall, SessionState, Thread};
+use super::state::{ActiveTurn, CallState, OpenAction, OpenCall, SessionState, Thread, waiting_status};
+use super::text::clip;
 
 /// How much of a step's text a list shows; the event has all of it.
 const STEP_TEXT_CHARS_MAX: usize = 2_000;
@@ -115,10 +117,7 @@ fn active_turn(state: &SessionState, turn: &ActiveTurn) -> ActiveTurnView {
 fn open_call(state: &SessionState, call: &OpenCall) -> OpenToolCall {
     let action = state.actions.iter().find(|action| action.tool_call_id.as_ref() == Some(&call.tool_call_id));
     let status = match call.state {
-        CallState::Waiting => match action.map(|action| action.required.action_type) {
-            Some(factum_model::events::ActionType::ToolPermission) => Status::WaitingPermission,
-            _ => Status::WaitingInput,
-        },
+        CallState::Waiting => action.map_or(Status::WaitingInput, |action| waiting_status(action.required.action_type)),
         CallState::Ready => Status::Accepted,
         CallState::Running => Status::Running,
     };
@@ -157,11 +156,13 @@ pub fn step_view(event: &Event) -> Option<StepView> {
         Fact::ReasoningSummary(fact) => (StepKind::Reasoning, Status::Completed, Some(fact.text.clone()), None),
         Fact::ToolStarted(fact) => (StepKind::Tool, Status::Accepted, None, Some(fact.tool_name.clone())),
         Fact::ToolResult(fact) => (StepKind::Tool, Status::Completed, fact.preview.clone(), None),
-        Fact::ToolFailed(fact) => (StepKind::Tool, Status::Failed, Some(fact.error.message.clone()), None),
+        Fact::ToolFailed(fact) => (StepKind::Tool, tool_status(fact.outcome), Some(fact.error.message.clone()), None),
         Fact::ActionRequired(fact) => {
-            (StepKind::Action, Status::WaitingInput, Some(fact.prompt.clone()), fact.tool_name.clone())
+            (StepKind::Action, waiting_status(fact.action_type), Some(fact.prompt.clone()), fact.tool_name.clone())
         }
-        Fact::ActionResolved(fact) => (StepKind::Action, Status::Completed, Some(fact.decision.clone()), None),
+        Fact::ActionResolved(fact) => {
+            (StepKind::Action, resolved_status(fact.source), Some(fact.decision.clone()), None)
+        }
         Fact::ArtifactChanged(fact) => (StepKind::Artifact, Status::Completed, fact.name.clone(), None),
         Fact::TurnCompleted(fact) => (StepKind::Status, fact.status, None, None),
         Fact::TurnFailed(fact) => (StepKind::Status, fact.status, Some(fact.error.message.clone()), None),
@@ -177,16 +178,27 @@ pub fn step_view(event: &Event) -> Option<StepView> {
         kind,
         event_type: event.fact.type_name().to_owned(),
         status,
-        text: text.map(|text| clip(&text)),
+        text: text.map(|text| clip(&text, STEP_TEXT_CHARS_MAX)),
         tool_name,
         action_id: event.scope.action_id.clone(),
         artifact,
     })
 }
 
-fn clip(text: &str) -> String {
-    match text.char_indices().nth(STEP_TEXT_CHARS_MAX) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}…", &text[..at]),
+fn tool_status(outcome: ToolOutcome) -> Status {
+    match outcome {
+        ToolOutcome::Failed | ToolOutcome::Denied => Status::Failed,
+        ToolOutcome::Cancelled => Status::Cancelled,
+        ToolOutcome::TimedOut => Status::TimedOut,
+        ToolOutcome::Lost => Status::Lost,
+    }
+}
+
+fn resolved_status(source: ResolutionSource) -> Status {
+    match source {
+        ResolutionSource::Response | ResolutionSource::Policy => Status::Completed,
+        ResolutionSource::AuthFailure => Status::Failed,
+        ResolutionSource::Timeout => Status::TimedOut,
+        ResolutionSource::Superseded => Status::Cancelled,
     }
 }

@@ -8,13 +8,13 @@ use factum_model::events::{
     ReasoningSummary, RunStatus, ToolFailed, ToolOutcome, ToolProgress, ToolResult, ToolState,
 };
 use factum_model::id::{ModelRequestId, StepId, ToolCallId};
-use factum_model::report::{Chunk, ModelAnswer, Report, Runner, ToolReport, TurnReport};
+use factum_model::report::{Chunk, Gate, ModelAnswer, Report, Runner, ToolReport, TurnReport};
 use factum_model::value::{Metadata, Status};
 use factum_model::{NewEvent, Refusal, Scope};
 
 use super::lookup::{require_session, turn_scope};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState, Thread};
-use super::steps::call_requested;
+use super::steps::{call_requested, not_null};
 use super::turn_end::{End, end_turn, start_next};
 use crate::context::{Context, Decision, check};
 
@@ -32,7 +32,9 @@ pub fn decide_report(
     match report {
         Report::ModelRequested { provider, model, effect } => {
             no_open_request(turn)?;
-            check("model_rounds", turn.rounds as usize + 1, context.limits.model_rounds_max as usize)?;
+            // Tries that failed count, so that neither a retry loop nor a crash loop asks for ever.
+            let requests = turn.rounds as usize + turn.failed_tries as usize + 1;
+            check("model_rounds", requests, context.limits.model_rounds_max as usize)?;
             let scope = scope.step_id(&context.step_id()).model_request_id(&context.model_request_id());
             let (round, attempt) = (turn.rounds + 1, turn.failed_tries + 1);
             events.push(NewEvent::new(scope, ModelRequested { provider, model, round, attempt, effect }));
@@ -43,6 +45,8 @@ pub fn decide_report(
         }
         Report::ModelCompleted { request_id, step_id, answer } => {
             let answer_scope = request_scope(turn, scope.clone(), &request_id, &step_id)?;
+            let gated = answer.calls.iter().filter(|call| call.gate != Gate::Open).count();
+            check("open_actions", state.actions.len() + gated, context.limits.open_actions_max)?;
             answered(&scope, answer_scope, answer, context, &mut events)?;
         }
         Report::ModelFailed { request_id, step_id, error, will_retry } => {
@@ -114,7 +118,8 @@ fn request_scope(
     request_id: &ModelRequestId,
     step_id: &StepId,
 ) -> Result<Scope, Refusal> {
-    let open = turn.model_request.as_ref().is_some_and(|open| open.request_id == *request_id);
+    let open =
+        turn.model_request.as_ref().is_some_and(|open| open.request_id == *request_id && open.step_id == *step_id);
     if !open {
         return Err(Refusal::precondition("this model request is not open"));
     }
@@ -187,7 +192,7 @@ fn finished(scope: Scope, outcome: ToolReport) -> NewEvent {
             scope,
             ToolResult {
                 preview,
-                structured_content,
+                structured_content: structured_content.and_then(not_null),
                 result_ref,
                 artifact_refs: Vec::new(),
                 duration_ms: Some(duration_ms),

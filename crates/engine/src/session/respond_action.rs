@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
 use super::turn_end::{End, end_turn, failure, start_next};
-use super::verdict::{Verdict, answer_text, verdict};
+use super::verdict::{Verdict, answer_text, is_word, verdict};
 use crate::context::{Context, Decision};
 
 /// The words of the review of a lost tool call.
@@ -93,22 +93,17 @@ fn review(
     answer: &Answer<'_>,
     events: &mut Vec<NewEvent>,
 ) {
-    if answer.decision.eq_ignore_ascii_case(RETRY) {
+    if is_word(answer.decision, RETRY) {
         return;
     }
     let error = failure("lost", "a restart cut the call off; whether it took effect is not known", false);
     events.push(NewEvent::new(call_scope, ToolFailed { outcome: ToolOutcome::Lost, error, duration_ms: None }));
-    if !answer.decision.eq_ignore_ascii_case(FAIL) {
+    if !is_word(answer.decision, FAIL) {
         return;
     }
     let Some((thread, turn)) = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id)) else { return };
-    // The reviewed call and its action are closed by the facts above; only the rest is still open.
-    let mut rest = turn.clone();
-    rest.calls.retain(|call| Some(&call.tool_call_id) != action.tool_call_id.as_ref());
-    let mut others = state.clone();
-    others.actions.retain(|other| other.action_id != action.action_id);
     let error = failure("tool_lost", "a reviewer failed the turn after a lost tool call", false);
-    end_turn(&others, shell, thread, &rest, End::Failed { status: Status::Failed, error }, answer.by, events);
+    end_turn(state, shell, thread, turn, End::Failed { status: Status::Failed, error }, answer.by, events);
     start_next(shell, thread, events);
 }
 

@@ -6,11 +6,14 @@
 use std::collections::VecDeque;
 
 use factum_model::Timestamp;
-use factum_model::events::{ActionRequired, QueueEntry, ThreadOrigin};
+use factum_model::events::{ActionRequired, ActionType, QueueEntry, ThreadOrigin};
 use factum_model::id::*;
 use factum_model::read::{Diagnostics, Incident, Outcome};
 use factum_model::value::{Effect, Metadata, Status, Usage};
 use serde::{Deserialize, Serialize};
+
+/// How much of a message or a preview a thread keeps at hand.
+pub(super) const KEPT_TEXT_CHARS_MAX: usize = 2_000;
 
 /// How many incidents a thread keeps at hand; all of them are in the log.
 pub(super) const INCIDENTS_KEPT_MAX: usize = 16;
@@ -174,7 +177,7 @@ impl ActiveTurn {
         if working {
             return Status::Running;
         }
-        let mut waits = state.actions_of(&self.turn_id).map(|action| action.waiting_status());
+        let mut waits = state.actions_of(&self.turn_id).map(|action| waiting_status(action.required.action_type));
         match waits.next() {
             None => Status::Running,
             Some(first) => {
@@ -188,12 +191,10 @@ impl ActiveTurn {
     }
 }
 
-impl OpenAction {
-    fn waiting_status(&self) -> Status {
-        use factum_model::events::ActionType::*;
-        match self.required.action_type {
-            ToolPermission | Authorization => Status::WaitingPermission,
-            Input | Review | Custom => Status::WaitingInput,
-        }
+/// What an open action makes its turn wait for.
+pub(super) fn waiting_status(action_type: ActionType) -> Status {
+    match action_type {
+        ActionType::ToolPermission | ActionType::Authorization => Status::WaitingPermission,
+        ActionType::Input | ActionType::Review | ActionType::Custom => Status::WaitingInput,
     }
 }

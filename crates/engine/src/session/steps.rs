@@ -4,6 +4,7 @@ use factum_model::events::{ActionRequired, ActionType, OnTimeout, ToolArgs, Tool
 use factum_model::report::{Gate, ToolDraft};
 use factum_model::value::Metadata;
 use factum_model::{NewEvent, Scope, Timestamp};
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::digest::digest_of;
@@ -33,7 +34,7 @@ pub(super) fn call_requested(
     ));
     events.push(NewEvent::new(
         scope.clone(),
-        ToolArgs { arguments: Some(draft.arguments), arguments_ref: None, arguments_digest: digest.clone() },
+        ToolArgs { arguments: not_null(draft.arguments), arguments_ref: None, arguments_digest: digest.clone() },
     ));
     if let Some(required) = action_of(draft.gate, draft.tool_name, digest, context.now) {
         let scope = scope.action_id(&context.action_id());
@@ -48,7 +49,7 @@ fn action_of(gate: Gate, tool_name: String, digest: String, now: Timestamp) -> O
             (ActionType::ToolPermission, prompt, None, timeout_ms, on_timeout)
         }
         Gate::Question { prompt, input_schema, timeout_ms, on_timeout } => {
-            (ActionType::Input, prompt, input_schema, timeout_ms, on_timeout)
+            (ActionType::Input, prompt, input_schema.and_then(not_null), timeout_ms, on_timeout)
         }
     };
     let decisions = match action_type {
@@ -69,6 +70,12 @@ fn action_of(gate: Gate, tool_name: String, digest: String, now: Timestamp) -> O
         // Without a time there is nothing that could run out.
         on_timeout: if timeout_at.is_some() { on_timeout } else { OnTimeout::Wait },
     })
+}
+
+/// JSON cannot tell a field that is null from one that is absent, so a null is recorded as what it will be read as:
+/// otherwise the live state and the replayed one would differ.
+pub(super) fn not_null(value: Value) -> Option<Value> {
+    Some(value).filter(|value| !value.is_null())
 }
 
 /// `now` and some milliseconds; `None` beyond the end of time.

@@ -3,12 +3,13 @@
 use factum_model::commands::{SubmitTurn, SubmitTurnResult};
 use factum_model::events::{QueueChange, QueueChanged, QueueEntry, TurnSubmitted};
 use factum_model::id::{SessionId, ThreadId, TurnId};
-use factum_model::value::{Metadata, OnBusy, Part, Status, text_of};
+use factum_model::value::{Metadata, OnBusy, Part, Status};
 use factum_model::{NewEvent, Refusal, Scope};
 
 use super::create_session::begin;
 use super::lookup::{require_thread, turn_scope};
 use super::state::{SessionState, Shell, Thread};
+use super::text::clip;
 use super::turn_end::{End, end_turn, failure, started};
 use crate::context::{Context, Decision, check};
 
@@ -167,14 +168,7 @@ fn submitted(agent: &str, status: Status, command: &SubmitTurn, context: &Contex
 }
 
 fn title_from(input: &[Part]) -> Option<String> {
-    let text = text_of(input);
+    let text = input.iter().find_map(|part| if let Part::Text { text } = part { Some(text) } else { None })?;
     let line = text.lines().next().unwrap_or_default().trim();
-    if line.is_empty() {
-        return None;
-    }
-    let mut title: String = line.chars().take(TITLE_FROM_INPUT_CHARS).collect();
-    if title.len() < line.len() {
-        title.push('…');
-    }
-    Some(title)
+    (!line.is_empty()).then(|| clip(line, TITLE_FROM_INPUT_CHARS))
 }

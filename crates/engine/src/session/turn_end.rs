@@ -5,11 +5,12 @@ use factum_model::events::{
     ActionResolved, ModelFailed, QueueChange, QueueChanged, ResolutionSource, ToolFailed, ToolOutcome, TurnCompleted,
     TurnFailed, TurnStarted,
 };
-use factum_model::value::{Failure, Status, Usage};
-use factum_model::{NewEvent, Scope};
+use factum_model::id::{ActionId, ToolCallId};
+use factum_model::value::{Effect, Failure, Status, Usage};
+use factum_model::{Fact, NewEvent, Scope};
 
 use super::lookup::turn_scope;
-use super::state::{ActiveTurn, QueuedTurn, SessionState, Shell, Thread};
+use super::state::{ActiveTurn, OpenCall, QueuedTurn, SessionState, Shell, Thread};
 
 /// The end of a turn.
 pub(super) enum End {
@@ -17,7 +18,8 @@ pub(super) enum End {
     Failed { status: Status, error: Failure },
 }
 
-/// Ends the active turn of a thread. `ended_by` is a principal or a part of the runtime.
+/// Ends the active turn of a thread. `ended_by` is a principal or a part of the runtime. What `events` closed already, such
+/// as the action whose answer ends the turn, is not closed again.
 pub(super) fn end_turn(
     state: &SessionState,
     shell: &Shell,
@@ -65,12 +67,16 @@ pub(super) fn started(agent: &str, attempt: u32) -> TurnStarted {
 /// Closes what the turn leaves open. An open action is superseded, never approved; a call that had begun is said to be
 /// cancelled only where it cannot have happened, and lost otherwise.
 fn close_open(state: &SessionState, turn: &ActiveTurn, scope: &Scope, ended_by: &str, events: &mut Vec<NewEvent>) {
+    let decided = events.len();
     if let Some(request) = &turn.model_request {
         let error = failure("interrupted", "the turn ended before the model did", false);
         let scope = scope.clone().step_id(&request.step_id).model_request_id(&request.request_id);
         events.push(NewEvent::new(scope, ModelFailed { error, will_retry: false, raw_ref: None }));
     }
     for action in state.actions_of(&turn.turn_id) {
+        if is_resolved(&events[..decided], &action.action_id) {
+            continue;
+        }
         let mut scope = scope.clone().action_id(&action.action_id);
         scope.step_id = action.step_id.clone();
         scope.tool_call_id = action.tool_call_id.clone();
@@ -87,14 +93,34 @@ fn close_open(state: &SessionState, turn: &ActiveTurn, scope: &Scope, ended_by: 
         ));
     }
     for call in &turn.calls {
+        if is_closed(&events[..decided], &call.tool_call_id) {
+            continue;
+        }
         let scope = scope.clone().step_id(&call.step_id).tool_call_id(&call.tool_call_id);
-        let began = call.state == super::state::CallState::Running && !call.effect.may_repeat();
-        let outcome = if began { ToolOutcome::Lost } else { ToolOutcome::Cancelled };
-        let message =
-            if began { "the turn ended while the tool ran; it may have taken effect" } else { "the turn ended first" };
+        let (outcome, message) = if may_have_happened(call) {
+            (ToolOutcome::Lost, "the turn ended behind the start of the tool; it may have taken effect")
+        } else {
+            (ToolOutcome::Cancelled, "the turn ended first")
+        };
         let error = failure("interrupted", message, false);
         events.push(NewEvent::new(scope, ToolFailed { outcome, error, duration_ms: None }));
     }
+}
+
+/// A call that was started once may have happened, also where it waits for a review or for its next try. One that may be
+/// repeated is no exception: that it could run again does not undo that it ran.
+fn may_have_happened(call: &OpenCall) -> bool {
+    call.attempt > 0 && call.effect != Effect::Pure
+}
+
+fn is_resolved(events: &[NewEvent], action_id: &ActionId) -> bool {
+    let resolves = |event: &NewEvent| matches!(event.fact, Fact::ActionResolved(_));
+    events.iter().any(|event| resolves(event) && event.scope.action_id.as_ref() == Some(action_id))
+}
+
+fn is_closed(events: &[NewEvent], tool_call_id: &ToolCallId) -> bool {
+    let closes = |event: &NewEvent| matches!(event.fact, Fact::ToolResult(_) | Fact::ToolFailed(_));
+    events.iter().any(|event| closes(event) && event.scope.tool_call_id.as_ref() == Some(tool_call_id))
 }
 
 pub(super) fn failure(category: &str, message: &str, retryable: bool) -> Failure {

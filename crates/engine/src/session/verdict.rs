@@ -37,6 +37,11 @@ pub fn verdict(action: &ActionRequired, decision: &str) -> Option<Verdict> {
     }
 }
 
+/// Whether a decision is this word, written as people write it.
+pub(super) fn is_word(decision: &str, word: &str) -> bool {
+    decision.trim().eq_ignore_ascii_case(word)
+}
+
 fn permission(word: &str) -> Option<Verdict> {
     if ALLOW.contains(&word) {
         return Some(Verdict::Allow);

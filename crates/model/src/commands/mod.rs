@@ -192,3 +192,6 @@ commands! {
         RevokeApiKey -> RevokeApiKeyResult = "revoke_api_key", Admin, Mutation;
     }
 }
+
+#[cfg(test)]
+mod tests;

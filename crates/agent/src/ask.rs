@@ -1,0 +1,229 @@
+//! One request to the model: intent, pieces, outcome.
+//!
+//! Pieces become durable in batches: while one report is on its way to the disk, the pieces that come in wait, and all of
+//! them go into the next one. A slow disk makes larger commits, not a longer queue. Each piece stays a fact of its own, so
+//! what readers see does not depend on how fast the disk was.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use bytes::Bytes;
+use factum_model::Event;
+use factum_model::id::{ModelRequestId, StepId};
+use factum_model::report::{ArtifactDraft, Chunk, ModelAnswer, Report};
+use factum_model::value::Failure;
+use futures::FutureExt;
+use tokio::sync::mpsc;
+
+use crate::host::{Host, Stopped};
+use crate::model::{Answer, ModelRequest, Piece, Sink};
+use crate::panic::panic_text;
+use crate::transcript::INTERRUPTED;
+use crate::turn::Run;
+
+/// How often one round is tried before the turn fails.
+pub const MODEL_TRIES_MAX: u32 = 4;
+/// The pause before the second try; each further one is twice as long.
+const RETRY_DELAY_FIRST: Duration = Duration::from_millis(250);
+/// How many pieces one commit holds.
+const PIECES_PER_REPORT_MAX: usize = 256;
+/// How long the text of one answer may get.
+pub const ANSWER_BYTES_MAX: usize = 16 << 20;
+/// A text up to this size stands in the fact that ends the answer; a longer one becomes a blob.
+const TEXT_INLINE_BYTES_MAX: usize = 16 << 10;
+/// How many calls one answer may ask for. The engine has a bound of its own behind this one.
+pub const CALLS_PER_ANSWER_MAX: usize = 64;
+/// How many artifacts one answer may bring.
+const ARTIFACTS_PER_ANSWER_MAX: usize = 64;
+/// How large the arguments of one call may be, as JSON.
+const ARGUMENTS_BYTES_MAX: usize = 1 << 20;
+
+impl Run<'_> {
+    /// Asks the model once, and records what came of it.
+    pub(crate) async fn ask_model(&mut self) -> Result<(), Stopped> {
+        tokio::time::sleep(retry_delay(self.transcript.failed_tries)).await;
+        let model = &self.agent.model;
+        let intent = Report::ModelRequested {
+            provider: model.provider().to_owned(),
+            model: model.name().to_owned(),
+            effect: model.effect(),
+        };
+        self.report(intent).await?;
+        let Some(open) = &self.transcript.request else {
+            return Err(Stopped::new("the intent to ask the model was recorded without ids"));
+        };
+        let (request_id, step_id) = (open.request_id.clone(), open.step_id.clone());
+        let answered = self.stream(&request_id, &step_id).await?;
+        let report = match answered.and_then(checked) {
+            Ok(answer) => {
+                let answer = self.kept(answer).await?;
+                Report::ModelCompleted { request_id, step_id, answer }
+            }
+            Err(error) => {
+                let will_retry = error.retryable && self.transcript.failed_tries + 1 < MODEL_TRIES_MAX;
+                Report::ModelFailed { request_id, step_id, error: told_apart(error), will_retry }
+            }
+        };
+        self.report(report).await
+    }
+
+    /// Lets the model answer and makes its pieces durable meanwhile. Whichever of the two gives up ends the other.
+    async fn stream(
+        &mut self,
+        request_id: &ModelRequestId,
+        step_id: &StepId,
+    ) -> Result<Result<Answer, Failure>, Stopped> {
+        let (sink, pieces) = Sink::channel();
+        let model = &self.agent.model;
+        let request =
+            ModelRequest { turn: self.view(), tools: &self.catalog, attempt: self.transcript.failed_tries + 1 };
+        let answering = async move {
+            let answer = AssertUnwindSafe(model.answer(request, &sink)).catch_unwind().await;
+            Ok(answer.unwrap_or_else(|panic| Err(model_error(format!("the model panicked: {}", panic_text(&*panic))))))
+        };
+        let mut pump =
+            Pump { host: self.host, request_id, step_id, texts: 0, reasonings: 0, bytes: 0, events: Vec::new() };
+        let streamed = tokio::try_join!(answering, pump.run(pieces));
+        let events = pump.events;
+        self.transcript.extend(&events);
+        match streamed {
+            Ok((answer, ())) => Ok(answer),
+            Err(Cut::TooLong) => Ok(Err(model_error(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes")))),
+            Err(Cut::Stopped(stopped)) => Err(stopped),
+        }
+    }
+
+    /// Keeps what is too large for a fact. Bytes go first: a fact never refers to what is not there.
+    async fn kept(&self, answer: Answer) -> Result<ModelAnswer, Stopped> {
+        let mut artifacts = Vec::with_capacity(answer.artifacts.len());
+        for artifact in answer.artifacts {
+            let content = self.host.put_blob(&artifact.media_type, artifact.bytes).await?;
+            artifacts.push(ArtifactDraft { name: artifact.name, content });
+        }
+        let text = self.transcript.request.as_ref().map(|request| request.text.clone()).filter(|text| !text.is_empty());
+        let (text, text_ref) = match text {
+            Some(text) if text.len() > TEXT_INLINE_BYTES_MAX => {
+                (None, Some(self.host.put_blob("text/plain; charset=utf-8", Bytes::from(text)).await?))
+            }
+            text => (text, None),
+        };
+        let Answer { stop_reason, usage, calls, .. } = answer;
+        Ok(ModelAnswer { stop_reason, text, text_ref, usage, artifacts, calls })
+    }
+}
+
+/// Why the pieces stopped flowing before the model was done.
+enum Cut {
+    Stopped(Stopped),
+    TooLong,
+}
+
+/// Carries pieces from the model to the log.
+struct Pump<'a> {
+    host: &'a dyn Host,
+    request_id: &'a ModelRequestId,
+    step_id: &'a StepId,
+    texts: u32,
+    reasonings: u32,
+    bytes: usize,
+    events: Vec<Event>,
+}
+
+impl Pump<'_> {
+    async fn run(&mut self, mut pieces: mpsc::Receiver<Piece>) -> Result<(), Cut> {
+        let mut batch = Vec::new();
+        while pieces.recv_many(&mut batch, PIECES_PER_REPORT_MAX).await > 0 {
+            let mut chunks = Vec::with_capacity(batch.len());
+            for piece in batch.drain(..) {
+                match self.chunk(piece) {
+                    Ok(chunk) => chunks.push(chunk),
+                    Err(status) => {
+                        self.flush(std::mem::take(&mut chunks)).await?;
+                        self.report(status).await?;
+                    }
+                }
+            }
+            self.flush(chunks).await?;
+            if self.bytes > ANSWER_BYTES_MAX {
+                return Err(Cut::TooLong);
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece as a chunk; a status is a report of its own.
+    fn chunk(&mut self, piece: Piece) -> Result<Chunk, Report> {
+        Ok(match piece {
+            Piece::Text(text) => {
+                self.bytes += text.len();
+                Chunk::Text { text, index: count(&mut self.texts) }
+            }
+            Piece::Reasoning(text) => {
+                self.bytes += text.len();
+                Chunk::Reasoning { text, index: count(&mut self.reasonings) }
+            }
+            Piece::ReasoningSummary(text) => Chunk::ReasoningSummary { text },
+            Piece::Status { phase, title, detail } => return Err(Report::Status { phase, title, detail }),
+        })
+    }
+
+    async fn flush(&mut self, chunks: Vec<Chunk>) -> Result<(), Cut> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let (request_id, step_id) = (self.request_id.clone(), self.step_id.clone());
+        self.report(Report::ModelStreamed { request_id, step_id, chunks }).await
+    }
+
+    async fn report(&mut self, report: Report) -> Result<(), Cut> {
+        self.events.extend(self.host.report(report).await.map_err(Cut::Stopped)?);
+        Ok(())
+    }
+}
+
+fn count(counter: &mut u32) -> u32 {
+    let index = *counter;
+    *counter += 1;
+    index
+}
+
+/// No pause before the first try, then longer and longer ones.
+fn retry_delay(failed_tries: u32) -> Duration {
+    match failed_tries {
+        0 => Duration::ZERO,
+        tries => RETRY_DELAY_FIRST * (1 << (tries - 1).min(MODEL_TRIES_MAX)),
+    }
+}
+
+/// An answer that asks for the impossible is no answer. The next try may be better.
+fn checked(answer: Answer) -> Result<Answer, Failure> {
+    let nonsense = |message: String| Failure { retryable: true, ..model_error(message) };
+    if answer.calls.len() > CALLS_PER_ANSWER_MAX {
+        let asked = answer.calls.len();
+        return Err(nonsense(format!("the answer asks for {asked} tool calls; {CALLS_PER_ANSWER_MAX} are allowed")));
+    }
+    if answer.artifacts.len() > ARTIFACTS_PER_ANSWER_MAX {
+        let brought = answer.artifacts.len();
+        return Err(nonsense(format!("the answer brings {brought} artifacts; {ARTIFACTS_PER_ANSWER_MAX} are allowed")));
+    }
+    for call in &answer.calls {
+        if call.tool_name.trim().is_empty() {
+            return Err(nonsense("the answer asks for a tool without a name".to_owned()));
+        }
+        let size = call.arguments.to_string().len();
+        if size > ARGUMENTS_BYTES_MAX {
+            let name = &call.tool_name;
+            return Err(nonsense(format!("{name} was called with {size} bytes; {ARGUMENTS_BYTES_MAX} are allowed")));
+        }
+    }
+    Ok(answer)
+}
+
+/// Only the engine says that a restart cut a request off; a model that uses that word must not be tried forever.
+fn told_apart(error: Failure) -> Failure {
+    if error.category == INTERRUPTED { Failure { category: "model_error".to_owned(), ..error } } else { error }
+}
+
+fn model_error(message: String) -> Failure {
+    Failure { category: "model_error".to_owned(), message, retryable: false, advice: None }
+}

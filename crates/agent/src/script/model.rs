@@ -1,0 +1,88 @@
+//! A model that follows a script.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use factum_model::value::{Effect, Failure};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Script;
+use super::play::{End, Play, plan};
+use super::say::Pace;
+use crate::model::{Answer, Model, ModelRequest, Sink};
+
+/// Answers as its script says. Keeps nothing: where it stands is read from the transcript.
+pub struct ScriptModel {
+    script: Arc<Script>,
+}
+
+impl ScriptModel {
+    pub fn new(script: Arc<Script>) -> Self {
+        Self { script }
+    }
+}
+
+#[async_trait]
+impl Model for ScriptModel {
+    fn provider(&self) -> &str {
+        "script"
+    }
+
+    fn name(&self) -> &str {
+        &self.script.name
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Idempotent
+    }
+
+    async fn answer(&self, request: ModelRequest<'_>, sink: &Sink) -> Result<Answer, Failure> {
+        let rounds = &request.turn.transcript.rounds;
+        let plan = plan(&self.script, request.turn, rounds).ok_or_else(|| self.no_entry())?;
+        let mut answer = Answer::default();
+        for play in plan.plays {
+            match play {
+                Play::Say { text, pace } => say(&text, pace, sink).await,
+                Play::Reason(text) => sink.reasoning(text).await,
+                Play::Summarize(text) => sink.reasoning_summary(text).await,
+                Play::Wait(Some(time)) => sleep(time).await,
+                Play::Wait(None) => std::future::pending().await,
+                Play::Artifact(artifact) => answer.artifacts.push(artifact),
+                Play::Use(usage) => answer.usage = answer.usage.plus(&usage),
+                Play::Fail { times: Some(times), .. } if u64::from(request.attempt) > times => {}
+                Play::Fail { error, .. } => return Err(error),
+                Play::Status { phase, title, detail } => sink.status(phase, title, detail).await,
+            }
+        }
+        match plan.end {
+            End::Calls(calls) => {
+                answer.stop_reason = "tool_use".to_owned();
+                answer.calls = calls.into_iter().map(|call| call.draft).collect();
+            }
+            End::Stop(reason) => answer.stop_reason = reason,
+        }
+        Ok(answer)
+    }
+}
+
+impl ScriptModel {
+    fn no_entry(&self) -> Failure {
+        Failure {
+            category: "script_no_entry".to_owned(),
+            message: format!("the script {:?} has no entry for this input", self.script.name),
+            retryable: false,
+            advice: Some("add an [[on]] entry with any = true at the end of the script".to_owned()),
+        }
+    }
+}
+
+/// Pieces are due at times counted from the first one, so that waiting for the disk does not add up.
+async fn say(text: &str, pace: Pace, sink: &Sink) {
+    let start = Instant::now();
+    for (due, piece) in pace.pieces(text) {
+        if !due.is_zero() {
+            sleep_until(start + due).await;
+        }
+        sink.text(piece).await;
+    }
+}

@@ -1,0 +1,135 @@
+//! Actions: what each answer means, and that nothing but an answer allows anything.
+
+use factum_model::value::Effect;
+use serde_json::{Value, json};
+
+use super::check;
+use super::world::{ACCOUNT, World, gated, open, question};
+use crate::session::{ActionRow, CallState, keys};
+
+#[test]
+fn every_word_of_a_permission_is_understood_or_refused() {
+    let allow = ["allow", "approve", "approved", "allowed", "accept", "yes", " Allow ", "YES"];
+    let deny = ["deny", "reject", "denied", "rejected", "decline", "declined", "cancel", "no", "No "];
+    let neither = ["", " ", "maybe", "true", "1", "allow it", "not allow", "retry", "timeout", "ａllow"];
+    for word in allow {
+        let mut world = permission();
+        assert_eq!(world.respond(0, word), [format!("action.resolved {} by response", word.trim())], "{word:?}");
+        assert_eq!(world.call("rm").state, CallState::Ready, "{word:?}");
+    }
+    for word in deny {
+        let mut world = permission();
+        let expected = [format!("action.resolved {} by response", word.trim()), "tool.failed denied".to_owned()];
+        assert_eq!(world.respond(0, word), expected, "{word:?}");
+    }
+    for word in neither {
+        let mut world = permission();
+        let expected = [format!("refused invalid_params: this action does not understand the decision {word:?}")];
+        assert_eq!(world.respond(0, word), expected, "{word:?}");
+        assert_eq!(world.call("rm").state, CallState::Waiting, "{word:?}");
+    }
+}
+
+fn permission() -> World {
+    let mut world = World::idle();
+    world.with_calls(vec![gated("rm")]);
+    world
+}
+
+#[test]
+fn a_question_is_answered_or_declined() {
+    let table: [(Value, &[&str]); 6] = [
+        (json!({ "decision": "blue" }), &["action.resolved blue by response", "tool.result blue"]),
+        (
+            json!({ "decision": "answer", "payload": "blue" }),
+            &["action.resolved answer by response", "tool.result blue"],
+        ),
+        (
+            json!({ "decision": "answer", "payload": { "text": "blue" } }),
+            &["action.resolved answer by response", "tool.result blue"],
+        ),
+        (
+            json!({ "decision": "answer", "payload": null }),
+            &["action.resolved answer by response", "tool.result answer"],
+        ),
+        (json!({ "decision": "no" }), &["action.resolved no by response", "tool.result no"]),
+        (json!({ "decision": "decline" }), &["action.resolved decline by response", "tool.failed denied"]),
+    ];
+    for (params, expected) in table {
+        let mut world = World::idle();
+        world.with_calls(vec![question("ask")]);
+        assert_eq!(world.respond_with(0, params.clone()), expected, "{params}");
+    }
+}
+
+#[test]
+fn many_actions_are_open_at_once_each_its_own() {
+    let mut world = World::idle();
+    world.with_calls(vec![gated("a"), question("b"), gated("c")]);
+    assert_eq!(world.respond(1, "blue"), ["action.resolved blue by response", "tool.result blue"]);
+    assert_eq!(world.respond(1, "deny"), ["action.resolved deny by response", "tool.failed denied"]);
+    assert_eq!(world.run_tool("a"), REFUSED_TO_RUN);
+    assert_eq!(world.respond(0, "allow"), ["action.resolved allow by response"]);
+    assert_eq!(world.run_tool("a"), ["tool.progress running #1"]);
+}
+
+const REFUSED_TO_RUN: [&str; 1] = ["refused precondition_failed: the tool call is not in that state"];
+
+#[test]
+fn the_first_answer_wins_and_stays_to_be_shown() {
+    let mut world = permission();
+    let action_id = world.action_id(0);
+    world.respond(0, "deny");
+    let told = world.respond_params(json!({ "action_id": action_id, "decision": "allow" }));
+    assert_eq!(told, ["refused not_found: not found"], "not open any more; the shell answers from the row");
+    let row: ActionRow = serde_json::from_slice(&world.index[&keys::action(ACCOUNT, &action_id)]).expect("a row");
+    assert_eq!((row.decision.as_deref(), row.resolved_by.as_deref()), (Some("deny"), Some("agent://alice")));
+}
+
+#[test]
+fn a_lost_call_is_retried_skipped_or_fails_the_turn() {
+    let lost = |w: &mut World| {
+        w.with_calls(vec![open("send", Effect::Once), gated("rm"), open("read", Effect::Pure)]);
+        w.run_tool("send");
+        w.submit_all(&["t2"]);
+        w.recover();
+    };
+    let skipped: &[&str] = &["action.resolved skip by response", "tool.failed lost"];
+    let failed: &[&str] = &[
+        "action.resolved fail by response",
+        "tool.failed lost",
+        "action.resolved cancelled by superseded",
+        "tool.failed cancelled",
+        "tool.failed cancelled",
+        "turn.failed t1 failed tool_lost",
+        "queue.changed started t2 []",
+        "turn.started t2 #1",
+    ];
+    let unknown: &[&str] = &["refused invalid_params: this action does not understand the decision \"allow\""];
+    check("retry", lost, |w| w.respond(1, "retry"), &["action.resolved retry by response"]);
+    check("retry, with spaces", lost, |w| w.respond(1, " Retry "), &["action.resolved Retry by response"]);
+    check("skip", lost, |w| w.respond(1, "skip"), skipped);
+    check("fail", lost, |w| w.respond(1, "fail"), failed);
+    check("fail, with spaces", lost, |w| w.respond(1, " fail\n"), failed);
+    check("a word of another action", lost, |w| w.respond(1, "allow"), unknown);
+}
+
+#[test]
+fn a_retried_call_runs_again_under_the_next_number() {
+    let mut world = World::idle();
+    world.with_calls(vec![open("send", Effect::Once)]);
+    world.run_tool("send");
+    world.recover();
+    assert_eq!(world.run_tool("send"), REFUSED_TO_RUN, "a lost call does not run by itself");
+    world.respond(0, "\tretry ");
+    assert_eq!(world.run_tool("send"), ["tool.progress running #2"]);
+    assert_eq!(world.end_tool("send"), ["tool.result done"]);
+}
+
+#[test]
+fn an_answer_is_bound_to_the_arguments_it_was_given_for() {
+    let world = permission();
+    let digest = world.call("rm").arguments_digest;
+    assert_eq!(digest, crate::digest_of(&json!({ "path": "rm" })));
+    assert_eq!(world.state.actions[0].required.arguments_digest, Some(digest));
+}

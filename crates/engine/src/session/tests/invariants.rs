@@ -1,0 +1,165 @@
+//! What holds after every commit, whatever was done: checked by the world itself, in tables and properties alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use factum_model::events::{OnTimeout, ResolutionSource, ToolState};
+use factum_model::id::{ActionId, ToolCallId, TurnId};
+use factum_model::{Event, Fact};
+
+use super::world::{ACCOUNT, World};
+use crate::IndexChange;
+use crate::session::*;
+
+/// What the invariants remember of the past. Kept apart from the state, so that neither can hide the other's mistakes.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// The state as a second fold sees it, from the encoded bytes alone. Now and then it is replaced by a snapshot.
+    pub shadow: SessionState,
+    /// Calls that somebody has to decide on before they may run.
+    barred: BTreeSet<ToolCallId>,
+    submitted: BTreeMap<TurnId, u32>,
+    ended: BTreeMap<TurnId, u32>,
+    /// Every action there ever was, and whether it is resolved.
+    actions: BTreeMap<ActionId, bool>,
+}
+
+impl Watch {
+    /// From here on the second fold stands on a snapshot that was written and read back.
+    pub(super) fn restore_from_snapshot(&mut self, state: &SessionState) {
+        let bytes = serde_json::to_vec(state).expect("a state serializes");
+        self.shadow = serde_json::from_slice(&bytes).expect("a snapshot parses");
+        assert_eq!(self.shadow, *state, "a snapshot is the state it was taken of");
+    }
+
+    /// Some of the newest actions there were, open or not. Counted ids sort by age.
+    pub(super) fn recent_actions(&self) -> impl Iterator<Item = ActionId> + '_ {
+        self.actions.keys().rev().take(4).cloned()
+    }
+}
+
+pub(super) fn check_invariants(world: &mut World, before: &SessionState, events: &[Event], changes: &[IndexChange]) {
+    replay(world, before, events);
+    events.iter().for_each(|event| watch(&mut world.watch, event));
+    turns_are_in_one_place(&world.state);
+    actions_belong_to_waiting_calls(&world.state);
+    index_mirrors_state(world, events);
+    index_changes_once(before, &world.state, changes);
+}
+
+/// Sequences are contiguous, and the bytes give back the events and, folded, the state.
+fn replay(world: &mut World, before: &SessionState, events: &[Event]) {
+    let stored = world.log.last().expect("a commit was stored");
+    for ((sequence, event), bytes) in (before.sequence + 1..).zip(events).zip(stored) {
+        assert_eq!(event.sequence, sequence, "no gap, no reuse");
+        let decoded = Event::decode(bytes).expect("events decode");
+        assert_eq!(decoded, *event, "an event survives its encoding");
+        apply(&mut world.watch.shadow, &decoded);
+    }
+    assert_eq!(world.watch.shadow, world.state, "fold(decoded events) == state");
+}
+
+/// Follows the facts themselves: which calls may run, which turns are over, which actions are decided.
+fn watch(watch: &mut Watch, event: &Event) {
+    let call = event.scope.tool_call_id.clone();
+    match &event.fact {
+        Fact::TurnSubmitted(_) => *watch.submitted.entry(turn(event)).or_default() += 1,
+        Fact::TurnCompleted(_) | Fact::TurnFailed(_) => {
+            *watch.ended.entry(turn(event)).or_default() += 1;
+            let counts = (watch.ended.get(&turn(event)), watch.submitted.get(&turn(event)));
+            assert!(counts.0 <= counts.1, "{} ended more often than it was submitted", turn(event));
+        }
+        Fact::ActionRequired(_) => {
+            let action_id = event.scope.action_id.clone().expect("an action has an id");
+            assert_eq!(watch.actions.insert(action_id, false), None, "an action is asked for once");
+            watch.barred.extend(call);
+        }
+        Fact::ActionResolved(fact) => {
+            let action_id = event.scope.action_id.clone().expect("an action has an id");
+            assert_eq!(watch.actions.insert(action_id, true), Some(false), "an action is resolved once");
+            let word = fact.decision.trim().to_ascii_lowercase();
+            let goes_on = ["allow", "approve", "yes", "retry"].contains(&word.as_str());
+            if let Some(call) = call.filter(|_| goes_on && fact.source == ResolutionSource::Response) {
+                watch.barred.remove(&call);
+            }
+        }
+        Fact::ToolProgress(fact) if fact.state == ToolState::Lost => watch.barred.extend(call),
+        Fact::ToolProgress(fact) if fact.state == ToolState::Running => {
+            let call = call.expect("a call has an id");
+            assert!(!watch.barred.contains(&call), "{call} runs although nobody allowed it");
+        }
+        _ => {}
+    }
+}
+
+fn turn(event: &Event) -> TurnId {
+    event.scope.turn_id.clone().expect("a fact of a turn names it")
+}
+
+fn turns_are_in_one_place(state: &SessionState) {
+    let active = state.threads.iter().filter_map(|thread| thread.active.as_ref()).map(|turn| &turn.turn_id);
+    let queued = state.threads.iter().flat_map(|thread| &thread.queue).map(|turn| &turn.entry.turn_id);
+    let mut seen = BTreeSet::new();
+    for turn_id in active.chain(queued) {
+        assert!(seen.insert(turn_id), "{turn_id} stands in two places");
+    }
+}
+
+/// Every open action stands in front of an open call that waits, and every call that waits has exactly one.
+fn actions_belong_to_waiting_calls(state: &SessionState) {
+    let turns = || state.threads.iter().filter_map(|thread| thread.active.as_ref());
+    let waiting: Vec<_> = turns()
+        .flat_map(|turn| turn.calls.iter().map(move |call| (turn, call)))
+        .filter(|(_, call)| call.state == CallState::Waiting)
+        .map(|(turn, call)| (Some(turn.turn_id.clone()), Some(call.tool_call_id.clone())))
+        .collect();
+    let mut acted: Vec<_> =
+        state.actions.iter().map(|action| (action.turn_id.clone(), action.tool_call_id.clone())).collect();
+    let mut waiting = waiting;
+    waiting.sort();
+    acted.sort();
+    assert_eq!(acted, waiting, "open actions and waiting calls are the same set");
+}
+
+/// The small tables are compared as a whole, the row of an action whenever a fact is about it.
+fn index_mirrors_state(world: &World, events: &[Event]) {
+    let state = &world.state;
+    let shell = state.shell.as_ref().expect("a commit made the session");
+    let unfinished: Vec<_> = table(world, "unfinished").map(keys::read_unfinished).collect();
+    let expected = state.unfinished().then(|| Some((ACCOUNT.to_owned(), shell.session_id.clone())));
+    assert_eq!(unfinished, expected.into_iter().collect::<Vec<_>>(), "unfinished");
+
+    let timers: Vec<Timer> = table(world, "timer").map(|key| keys::read_timer(key).expect("a timer")).collect();
+    let mut due: Vec<Timer> = state.actions.iter().filter_map(|action| timer(shell, action)).collect();
+    due.sort();
+    assert_eq!(timers, due, "timers are the open actions whose time can run out");
+
+    assert_eq!(table(world, "session").count(), 1);
+    for action_id in events.iter().filter_map(|event| event.scope.action_id.as_ref()) {
+        let row: ActionRow =
+            serde_json::from_slice(&world.index[&keys::action(ACCOUNT, action_id)]).expect("an action row");
+        let resolved = world.watch.actions[action_id];
+        assert_eq!((row.decision.is_some(), state.action(action_id).is_none()), (resolved, resolved), "{action_id}");
+    }
+}
+
+fn table<'a>(world: &'a World, name: &str) -> impl Iterator<Item = &'a [u8]> {
+    let prefix = [name.as_bytes(), &[0]].concat();
+    let end = [name.as_bytes(), &[1]].concat();
+    world.index.range(prefix..end).map(|(key, _)| key.as_slice())
+}
+
+fn timer(shell: &Shell, action: &OpenAction) -> Option<Timer> {
+    let due = action.required.timeout_at.filter(|_| action.required.on_timeout != OnTimeout::Wait)?;
+    let (session_id, action_id) = (shell.session_id.clone(), action.action_id.clone());
+    Some(Timer { due, account: ACCOUNT.to_owned(), session_id, action_id })
+}
+
+/// The `unfinished` key is written when the answer changes and only then.
+fn index_changes_once(before: &SessionState, after: &SessionState, changes: &[IndexChange]) {
+    let table = keys::all_unfinished();
+    let changed = changes.iter().filter(|change| {
+        let (IndexChange::Put { key, .. } | IndexChange::Delete { key }) = change;
+        key.starts_with(&table)
+    });
+    assert_eq!(changed.count(), usize::from(before.unfinished() != after.unfinished()), "unfinished written");
+}

@@ -1,0 +1,41 @@
+//! Who is calling. Made by a transport from a credential it has checked; everything behind trusts it.
+
+use std::sync::Arc;
+
+use factum_model::registry::{Scope, Scopes};
+use factum_model::{ErrorCode, Refusal, Trace};
+
+/// A principal of an account, with what its credential is good for.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub principal: Arc<str>,
+    pub account: Arc<str>,
+    pub scopes: Arc<Scopes>,
+    /// W3C trace context of this request.
+    pub trace: Trace,
+}
+
+/// The longest account name, in bytes.
+pub const ACCOUNT_BYTES_MAX: usize = 64;
+
+impl Caller {
+    pub fn new(principal: &str, account: &str, scopes: Scopes) -> Self {
+        Self { principal: principal.into(), account: account.into(), scopes: Arc::new(scopes), trace: Trace::default() }
+    }
+
+    /// The choke point every command and every stream passes before anything is looked up. The answer depends on the
+    /// credential alone, so it tells nothing about what exists.
+    pub fn require(&self, scope: Scope) -> Result<(), Refusal> {
+        if self.scopes.allows(scope) {
+            return Ok(());
+        }
+        let message = format!("this credential does not have the scope {scope}");
+        Err(Refusal::new(ErrorCode::PermissionDenied, message).with("required_scope", scope.as_str()))
+    }
+}
+
+/// Whether a text can be an account's name. Names become parts of stream names and index keys.
+pub fn valid_account(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    !name.is_empty() && name.len() <= ACCOUNT_BYTES_MAX && name.bytes().all(allowed)
+}

@@ -1,0 +1,249 @@
+//! How a decision becomes a durable fact: the one write path of sessions.
+//!
+//! ```text
+//!   lock ─ decide ─ number ─ encode ─ apply ─ hand to the store ─ unlock        never waits
+//!                                                 │
+//!        durable: publish to subscribers, keep a snapshot, start effects, answer the caller
+//!        refused: the state is ahead of the log, so it is dropped and loaded again
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use factum_engine::session::{Effect, SessionState, apply_commit, effects};
+use factum_engine::{Context, Decision, IndexChange};
+use factum_model::events::CommandAccepted;
+use factum_model::id::EventId;
+use factum_model::{Event, NewEvent, Refusal, Scope, Timestamp, Trace};
+use factum_store::{AppendError, Commit, Receipt, Snapshot};
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use crate::cell::{Cell, Live};
+use crate::error::append_refusal;
+use crate::hub::Published;
+use crate::runtime::Runtime;
+
+/// On whose behalf something is decided.
+pub(crate) struct Actor<'a> {
+    pub(crate) principal: &'a str,
+    pub(crate) trace: &'a Trace,
+}
+
+/// A command with idempotency keys: what has to be remembered of it.
+#[derive(Default)]
+pub(crate) struct Accept {
+    pub(crate) command: &'static str,
+    pub(crate) keys: Vec<String>,
+    pub(crate) params_digest: String,
+}
+
+/// A decision on its way to the disk.
+pub(crate) struct Pending<T> {
+    pub(crate) output: T,
+    pub(crate) events: Arc<Vec<Event>>,
+    settled: Settled,
+}
+
+enum Settled {
+    /// Nothing was written; what was looked at has to be durable before anyone hears of it.
+    AtSequence(u64),
+    ByStore(oneshot::Receiver<Result<Receipt, AppendError>>),
+}
+
+impl<T> Pending<T> {
+    /// Waits until it is durable.
+    pub(crate) async fn durable(self, cell: &Cell) -> Result<(T, Arc<Vec<Event>>), Refusal> {
+        match self.settled {
+            Settled::AtSequence(sequence) => wait_for(cell, sequence).await?,
+            Settled::ByStore(receiver) => {
+                receiver.await.unwrap_or(Err(AppendError::Closed)).map_err(|error| append_refusal(&error))?;
+            }
+        }
+        Ok((self.output, self.events))
+    }
+}
+
+/// Waits until `sequence` is durable, or until it is clear that it will never be.
+pub(crate) async fn wait_for(cell: &Cell, sequence: u64) -> Result<(), Refusal> {
+    let broken = || cell.broken.load(Ordering::Acquire);
+    cell.hub.wait_until(|| cell.hub.durable() >= sequence || broken()).await;
+    if cell.hub.durable() < sequence {
+        return Err(Refusal::unavailable("a write before this read failed; try again"));
+    }
+    Ok(())
+}
+
+impl Runtime {
+    /// Decides under the session's lock and hands the facts to the store.
+    pub(crate) fn decide<T: Serialize>(
+        &self,
+        cell: &Arc<Cell>,
+        live: &mut Live,
+        actor: &Actor<'_>,
+        accept: &Accept,
+        decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<Pending<T>, Refusal> {
+        let Some(state) = live.state.as_deref_mut() else {
+            return Err(Refusal::internal("a session was decided on before it was loaded"));
+        };
+        // Time never runs backwards within a session, whatever the machine's clock does.
+        let now = state.shell.as_ref().map_or(self.now(), |shell| self.now().max(shell.updated_at));
+        live.used_at = now;
+        let mut ids = self.0.sources.ids.source(now);
+        let mut context = Context {
+            now,
+            ids: &mut *ids,
+            caller: actor.principal,
+            account: &cell.account,
+            limits: &self.0.limits,
+            prelude: accept.keys.len() as u64,
+        };
+        let Decision { mut events, output } = decide(state, &mut context)?;
+        if !accept.keys.is_empty() {
+            let accepted = accepted(cell, actor, accept, &output)?;
+            events.splice(0..0, accepted);
+        }
+        if events.is_empty() {
+            let settled = Settled::AtSequence(state.sequence);
+            return Ok(Pending { output, events: Arc::default(), settled });
+        }
+        let expected = state.sequence;
+        let events = self.number(events, expected, now, actor.trace, &mut *ids);
+        let records = encode(&events)?;
+        let index = apply_commit(state, &events);
+        let snapshot = self.due_snapshot(live);
+        let events = Arc::new(events);
+        let receiver = self.hand_over(cell, expected, records, index, snapshot, &events);
+        Ok(Pending { output, events, settled: Settled::ByStore(receiver) })
+    }
+
+    pub(crate) fn number(
+        &self,
+        events: Vec<NewEvent>,
+        expected: u64,
+        now: Timestamp,
+        trace: &Trace,
+        ids: &mut dyn factum_model::id::IdSource,
+    ) -> Vec<Event> {
+        let number = |(event, sequence): (NewEvent, u64)| Event {
+            event_id: EventId::from_uuid(ids.next_uuid()),
+            timestamp: now,
+            sequence,
+            schema_version: self.0.schema_version.clone(),
+            runtime_id: self.0.runtime_id.clone(),
+            scope: event.scope,
+            trace: trace.clone(),
+            fact: event.fact,
+            refs: event.refs,
+        };
+        events.into_iter().zip(expected + 1..).map(number).collect()
+    }
+
+    /// The state as a snapshot, when enough has happened since the last one. It is kept only once it is durable.
+    fn due_snapshot(&self, live: &mut Live) -> Option<Snapshot> {
+        let state = live.state.as_deref()?;
+        if state.sequence < live.snapshot_sequence + self.0.shell.snapshot_events {
+            return None;
+        }
+        live.snapshot_sequence = state.sequence;
+        snapshot_of(state)
+    }
+
+    fn hand_over(
+        &self,
+        cell: &Arc<Cell>,
+        expected: u64,
+        records: Vec<Bytes>,
+        index: Vec<IndexChange>,
+        snapshot: Option<Snapshot>,
+        events: &Arc<Vec<Event>>,
+    ) -> oneshot::Receiver<Result<Receipt, AppendError>> {
+        let (sender, receiver) = oneshot::channel();
+        let timers = index.iter().any(is_timer);
+        let commit = Commit {
+            stream: cell.stream.clone(),
+            partition: cell.account.clone(),
+            expected,
+            records: records.clone(),
+            index: index.into_iter().map(to_store).collect(),
+        };
+        cell.in_flight.fetch_add(1, Ordering::AcqRel);
+        let (runtime, cell, events) = (self.clone(), cell.clone(), events.clone());
+        let done = move |outcome: Result<Receipt, AppendError>| {
+            match &outcome {
+                Ok(receipt) => {
+                    let published = records.into_iter().zip(receipt.first_sequence..);
+                    cell.hub.publish(receipt.last_sequence, published.map(|(json, sequence)| Published::new(sequence, json)));
+                    if let Some(snapshot) = snapshot {
+                        runtime.0.store.put_snapshot(cell.stream.clone(), snapshot);
+                    }
+                    if timers {
+                        runtime.0.timers_changed.notify_one();
+                    }
+                    runtime.start_effects(&cell, &events);
+                }
+                Err(error) => {
+                    tracing::warn!(stream = %cell.stream, %error, "a commit was refused");
+                    cell.broken.store(true, Ordering::Release);
+                }
+            }
+            cell.in_flight.fetch_sub(1, Ordering::AcqRel);
+            if outcome.is_err() {
+                cell.hub.wake();
+            }
+            drop(sender.send(outcome));
+        };
+        self.0.store.append(commit, Box::new(done));
+        receiver
+    }
+
+    fn start_effects(&self, cell: &Arc<Cell>, events: &Arc<Vec<Event>>) {
+        for effect in events.iter().filter_map(effects) {
+            match effect {
+                Effect::RunTurn { thread_id, turn_id } => self.run_turn(cell, thread_id, turn_id, Some(events.clone())),
+                Effect::StopTurn { turn_id } => crate::runner::stop_turn(cell, &turn_id),
+            }
+        }
+    }
+}
+
+/// The facts that let a repeat of the command be answered. They stand in front, so that the last sequence is the command's.
+fn accepted(cell: &Cell, actor: &Actor<'_>, accept: &Accept, output: &impl Serialize) -> Result<Vec<NewEvent>, Refusal> {
+    let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
+    let event = |key: &String| {
+        NewEvent::new(
+            Scope::default().session_id(&cell.session_id),
+            CommandAccepted {
+                command: accept.command.to_owned(),
+                principal: actor.principal.to_owned(),
+                idempotency_key: key.clone(),
+                params_digest: accept.params_digest.clone(),
+                result: result.clone(),
+            },
+        )
+    };
+    Ok(accept.keys.iter().map(event).collect())
+}
+
+fn encode(events: &[Event]) -> Result<Vec<Bytes>, Refusal> {
+    let encode = |event: &Event| event.encode().map(Bytes::from).map_err(|error| Refusal::internal(error.to_string()));
+    events.iter().map(encode).collect()
+}
+
+pub(crate) fn snapshot_of(state: &SessionState) -> Option<Snapshot> {
+    let bytes = serde_json::to_vec(state).ok()?;
+    Some(Snapshot { sequence: state.sequence, bytes: bytes.into() })
+}
+
+pub(crate) fn to_store(change: IndexChange) -> factum_store::IndexChange {
+    match change {
+        IndexChange::Put { key, value } => factum_store::IndexChange::Put { key: key.into(), value: value.into() },
+        IndexChange::Delete { key } => factum_store::IndexChange::Delete { key: key.into() },
+    }
+}
+
+fn is_timer(change: &IndexChange) -> bool {
+    matches!(change, IndexChange::Put { key, .. } if key.starts_with(b"timer\0"))
+}

@@ -1,0 +1,102 @@
+//! The feed: every stream of an account in the order of the store, behind an opaque cursor.
+
+use bytes::Bytes;
+use factum_model::Refusal;
+use factum_model::registry::Scope;
+use factum_store::{Position, ReadLimit};
+
+use crate::caller::Caller;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+
+const PURPOSE: &str = "feed";
+/// How many commits are looked at for one page at most, whoever's they are.
+const LOOK_RECORDS_MAX: usize = 4_096;
+
+/// One event of the feed and the cursor that continues behind it.
+#[derive(Clone, Debug)]
+pub struct FeedEvent {
+    pub cursor: String,
+    pub json: Bytes,
+}
+
+/// A stretch of the feed. `cursor` continues behind everything that was looked at, also where nothing was the account's.
+#[derive(Clone, Debug)]
+pub struct FeedPage {
+    pub events: Vec<FeedEvent>,
+    pub cursor: String,
+    pub has_more: bool,
+}
+
+/// Behind which record of which commit to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    position: Position,
+    /// Records of that commit that have been given.
+    records: u32,
+}
+
+const START: Place = Place { position: 0, records: 0 };
+
+impl Runtime {
+    /// The next events of the account behind a cursor, from the beginning where there is none.
+    pub async fn feed(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<FeedPage, Refusal> {
+        caller.require(Scope::SessionsRead)?;
+        let place = cursor.map_or(Ok(START), |cursor| self.open_place(caller, cursor))?;
+        let mut page = FeedPage { events: Vec::new(), cursor: String::new(), has_more: false };
+        let mut at = place;
+        // A commit that was given in part is read again: its position is behind the one before it.
+        let from = if place.records > 0 { place.position.saturating_sub(1) } else { place.position };
+        let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: 4 << 20 };
+        let commits = self.0.store.feed(from, read).await.map_err(|error| read_refusal(&error))?;
+        for commit in commits {
+            let given = if commit.position == place.position { place.records as usize } else { 0 };
+            let whole = Place { position: commit.position, records: commit.records.len() as u32 };
+            if *commit.partition != *caller.account {
+                at = whole;
+                continue;
+            }
+            for (record, number) in commit.records.into_iter().zip(1_u32..).skip(given) {
+                if page.events.len() == limit {
+                    page.has_more = true;
+                    page.cursor = self.seal_place(caller, at);
+                    return Ok(page);
+                }
+                at = Place { position: commit.position, records: number };
+                page.events.push(FeedEvent { cursor: self.seal_place(caller, at), json: record });
+            }
+        }
+        page.cursor = self.seal_place(caller, at);
+        page.has_more = at.position < *self.0.store.durable().borrow();
+        Ok(page)
+    }
+
+    /// A cursor behind everything there is now.
+    pub fn feed_end(&self, caller: &Caller) -> String {
+        let position = *self.0.store.durable().borrow();
+        self.seal_place(caller, Place { position, records: u32::MAX })
+    }
+
+    /// Waits until there may be something behind a cursor.
+    pub async fn feed_changed(&self, caller: &Caller, cursor: &str) -> Result<(), Refusal> {
+        let place = self.open_place(caller, cursor)?;
+        let mut durable = self.0.store.durable();
+        // The store closing is a change too: the next page says so.
+        drop(durable.wait_for(|position| *position > place.position).await);
+        Ok(())
+    }
+
+    fn seal_place(&self, caller: &Caller, place: Place) -> String {
+        let mut bytes = place.position.to_be_bytes().to_vec();
+        bytes.extend_from_slice(&place.records.to_be_bytes());
+        self.0.secret.seal(PURPOSE, &caller.account, &bytes)
+    }
+
+    fn open_place(&self, caller: &Caller, cursor: &str) -> Result<Place, Refusal> {
+        let bytes = self.0.secret.open(PURPOSE, &caller.account, cursor)?;
+        let refuse = || Refusal::invalid("the cursor is not valid here; start again without one");
+        let (position, rest) = bytes.split_first_chunk::<8>().ok_or_else(refuse)?;
+        let records = rest.try_into().map(u32::from_be_bytes).map_err(|_| refuse())?;
+        Ok(Place { position: u64::from_be_bytes(*position), records })
+    }
+}

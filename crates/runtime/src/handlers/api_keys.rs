@@ -1,0 +1,162 @@
+//! `create_api_key`, `list_api_keys`, `revoke_api_key`, and looking a key up.
+//!
+//! A key is random and shown once. What is kept is a hash under the server's own secret, so neither the log nor the index
+//! is enough to use or to guess a key.
+
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use factum_engine::Context;
+use factum_engine::access::{self, KeyRow};
+use factum_model::commands::*;
+use factum_model::events::CommandAccepted;
+use factum_model::{NewEvent, Refusal, Scope};
+use rand::Rng;
+
+use super::list_sessions::Page;
+use crate::caller::Caller;
+use crate::commit::Accept;
+use crate::dispatch::Handle;
+use crate::error::read_refusal;
+use crate::idempotency::Repeat;
+use crate::runtime::Runtime;
+
+/// What every key starts with, so that a leaked one is recognised by scanners.
+pub(crate) const KEY_PREFIX: &str = "fct_";
+
+const PURPOSE: &str = "api_key";
+
+impl Handle<CreateApiKey> for Runtime {
+    async fn handle(&self, caller: &Caller, command: CreateApiKey) -> Result<CreateApiKeyResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        let key = new_key();
+        let hash = self.hash_api_key(&key);
+        let (key_id, event) = self.with_context(caller, |context| {
+            let key_id = context.key_id();
+            let event = access::create_api_key(&command, &key_id, hash, context)?;
+            Ok((key_id, event))
+        })?;
+        // The answer that a repeat gets must not hold the secret, so the repeat says only which key it was.
+        let sequence = self.append_access(caller, vec![event], None, &accept, |sequence| {
+            serde_json::to_value(CreateApiKeyResult { key_id: key_id.clone(), key: None, sequence })
+        });
+        Ok(CreateApiKeyResult { key_id: key_id.clone(), key: Some(key), sequence: sequence.await? })
+    }
+}
+
+impl Handle<ListApiKeys> for Runtime {
+    async fn handle(&self, caller: &Caller, command: ListApiKeys) -> Result<ListApiKeysResult, Refusal> {
+        let page = Page { purpose: "list_api_keys", limit: command.limit, cursor: command.cursor.as_deref() };
+        let (rows, next_cursor) = self.page::<KeyRow>(caller, access::keys_of(&caller.account), page).await?;
+        let info = |row: KeyRow| ApiKeyInfo {
+            key_id: row.key_id,
+            principal: row.principal,
+            scopes: row.scopes,
+            name: row.name,
+            created_by: row.created_by,
+            expires_at: row.expires_at,
+            revoked: row.revoked,
+        };
+        Ok(ListApiKeysResult { keys: rows.into_iter().map(info).collect(), next_cursor })
+    }
+}
+
+impl Handle<RevokeApiKey> for Runtime {
+    async fn handle(&self, caller: &Caller, command: RevokeApiKey) -> Result<RevokeApiKeyResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        let row = self.key_row(access::id_key(&caller.account, &command.key_id)).await?;
+        let row = row.ok_or_else(Refusal::not_found)?;
+        let event = self.with_context(caller, |context| Ok(access::revoke_api_key(&row, &command, context)))?;
+        let key_id = command.key_id.clone();
+        let answer = |sequence| serde_json::to_value(RevokeApiKeyResult { key_id: key_id.clone(), sequence });
+        let sequence = self.append_access(caller, event.into_iter().collect(), Some(&row), &accept, answer).await?;
+        Ok(RevokeApiKeyResult { key_id: command.key_id, sequence })
+    }
+}
+
+impl Runtime {
+    /// Who shows this key, if it is good now.
+    pub async fn authenticate_key(&self, key: &str) -> Result<Option<Caller>, Refusal> {
+        if !key.starts_with(KEY_PREFIX) {
+            return Ok(None);
+        }
+        let row = self.key_row(access::hash_key(&self.hash_api_key(key))).await?;
+        let now = self.now();
+        let good = row.filter(|row| !row.revoked && row.expires_at.is_none_or(|at| at > now));
+        Ok(good.map(|row| Caller::new(&row.principal, &row.account, row.scopes)))
+    }
+
+    fn hash_api_key(&self, key: &str) -> String {
+        let mut hex = String::with_capacity(64);
+        for byte in self.0.secret.mac(PURPOSE, &[key.as_bytes()]) {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        hex
+    }
+
+    async fn key_row(&self, key: Vec<u8>) -> Result<Option<KeyRow>, Refusal> {
+        let row = self.0.store.get(&key).await.map_err(|error| read_refusal(&error))?;
+        let row = row.map(|row| serde_json::from_slice(&row)).transpose();
+        row.map_err(|error| Refusal::internal(format!("key row: {error}")))
+    }
+
+    fn with_context<T>(
+        &self,
+        caller: &Caller,
+        decide: impl FnOnce(&mut Context<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let now = self.now();
+        let mut ids = self.0.sources.ids.source(now);
+        decide(&mut Context {
+            now,
+            ids: &mut *ids,
+            caller: &caller.principal,
+            account: &caller.account,
+            limits: &self.0.limits,
+            prelude: 0,
+        })
+    }
+
+    /// Writes access facts, with those of the command's keys in front. Nothing to write is fine.
+    async fn append_access(
+        &self,
+        caller: &Caller,
+        facts: Vec<NewEvent>,
+        known: Option<&KeyRow>,
+        accept: &Accept,
+        answer: impl Fn(u64) -> Result<serde_json::Value, serde_json::Error>,
+    ) -> Result<u64, Refusal> {
+        let build = |current: u64| {
+            let sequence = current + (accept.keys.len() + facts.len()) as u64;
+            let result = answer(sequence).map_err(|error| Refusal::internal(error.to_string()))?;
+            let accepted = |key: &String| CommandAccepted {
+                command: accept.command.to_owned(),
+                principal: caller.principal.to_string(),
+                idempotency_key: key.clone(),
+                params_digest: accept.params_digest.clone(),
+                result: result.clone(),
+            };
+            let accepted = accept.keys.iter().map(|key| NewEvent::new(Scope::default(), accepted(key)));
+            Ok(accepted.chain(facts).collect())
+        };
+        let index = |events: &[factum_model::Event]| {
+            let changes = |event| access::idempotency(&caller.account, event).into_iter().chain(access::index(event, known));
+            events.iter().flat_map(changes).collect()
+        };
+        self.append_own(&caller.trace, build, index).await
+    }
+}
+
+/// 256 random bits behind the prefix.
+fn new_key() -> String {
+    let mut bytes = [0; 32];
+    rand::rng().fill_bytes(&mut bytes);
+    format!("{KEY_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
+}

@@ -1,0 +1,80 @@
+//! `create_session`, and how any session begins.
+
+use factum_engine::session::{SessionState, create_session};
+use factum_engine::{Context, Decision};
+use factum_model::Refusal;
+use factum_model::commands::{CreateSession, CreateSessionResult};
+use factum_model::id::SessionId;
+use serde::Serialize;
+
+use crate::caller::Caller;
+use crate::cell::{Cell, stream_of};
+use crate::commit::{Accept, Actor};
+use crate::dispatch::Handle;
+use crate::error::read_refusal;
+use crate::idempotency::Repeat;
+use crate::runtime::Runtime;
+
+impl Handle<CreateSession> for Runtime {
+    async fn handle(&self, caller: &Caller, command: CreateSession) -> Result<CreateSessionResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        let agent = self.resolve_agent(command.agent.as_deref())?;
+        let session_id = match &command.session_id {
+            Some(session_id) => {
+                self.refuse_existing(caller, session_id).await?;
+                session_id.clone()
+            }
+            None => self.new_session_id(),
+        };
+        let decide = |state: &SessionState, context: &mut Context<'_>| {
+            create_session(state, &session_id, &agent, &command, context)
+        };
+        self.begin_session(caller, session_id.clone(), &accept, decide).await
+    }
+}
+
+impl Runtime {
+    pub(crate) fn new_session_id(&self) -> SessionId {
+        SessionId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid())
+    }
+
+    async fn refuse_existing(&self, caller: &Caller, session_id: &SessionId) -> Result<(), Refusal> {
+        let stream = stream_of(&caller.account, session_id);
+        let head = self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?;
+        if head.is_some() {
+            return Err(Refusal::conflict("a session with this id exists already").with("session_id", session_id.as_str()));
+        }
+        Ok(())
+    }
+
+    /// The first commit of a session. Two callers with the same own id meet in the same cell, and the second finds the
+    /// first one's session there.
+    pub(crate) async fn begin_session<T: Serialize>(
+        &self,
+        caller: &Caller,
+        session_id: SessionId,
+        accept: &Accept,
+        decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<T, Refusal> {
+        let cell = Cell::new(caller.account.clone(), session_id, Some(SessionState::default()), self.now());
+        let cell = self.0.sessions.get_or_insert(cell);
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let pending = {
+            let mut live = cell.live.lock();
+            self.decide(&cell, &mut live, &actor, accept, decide)
+        };
+        match pending {
+            Ok(pending) => pending.durable(&cell).await.map(|(output, _)| output),
+            Err(refusal) => {
+                let empty = cell.live.lock().state.as_deref().is_some_and(|state| state.shell.is_none());
+                if empty {
+                    self.retire(&cell);
+                }
+                Err(refusal)
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `submit_turn`: into a session that exists, or into a new one.
+
+use factum_engine::session::{SessionState, submit_turn};
+use factum_engine::{Context, Decision};
+use factum_model::Refusal;
+use factum_model::commands::{SubmitTurn, SubmitTurnResult};
+use factum_model::id::SessionId;
+
+use crate::caller::Caller;
+use crate::commit::{Accept, Actor};
+use crate::dispatch::Handle;
+use crate::idempotency::{Repeat, turn_key};
+use crate::runtime::Runtime;
+
+impl Handle<SubmitTurn> for Runtime {
+    async fn handle(&self, caller: &Caller, command: SubmitTurn) -> Result<SubmitTurnResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, turn_key(&command)).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        match &command.session_id {
+            Some(session_id) => self.submit_to_existing(caller, session_id, &command, &accept).await,
+            None => self.submit_to_new(caller, &command, &accept).await,
+        }
+    }
+}
+
+impl Runtime {
+    async fn submit_to_existing(
+        &self,
+        caller: &Caller,
+        session_id: &SessionId,
+        command: &SubmitTurn,
+        accept: &Accept,
+    ) -> Result<SubmitTurnResult, Refusal> {
+        let named = command.agent.as_deref().map(|agent| self.resolve_agent(Some(agent))).transpose();
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let decide = |state: &SessionState, context: &mut Context<'_>| -> Result<Decision<_>, Refusal> {
+            // An agent that is not known is told only to those who may see the session.
+            let own = state.shell.as_ref().map(|shell| shell.agent.clone());
+            let agent = named?.or(own).ok_or_else(Refusal::not_found)?;
+            submit_turn(state, session_id, &agent, command, context)
+        };
+        let (output, _) = self.execute(&caller.account, session_id, &actor, accept, decide).await?;
+        Ok(output)
+    }
+
+    async fn submit_to_new(
+        &self,
+        caller: &Caller,
+        command: &SubmitTurn,
+        accept: &Accept,
+    ) -> Result<SubmitTurnResult, Refusal> {
+        let agent = self.resolve_agent(command.agent.as_deref())?;
+        let session_id = self.new_session_id();
+        self.begin_session(caller, session_id.clone(), accept, |state, context| {
+            submit_turn(state, &session_id, &agent, command, context)
+        })
+        .await
+    }
+}

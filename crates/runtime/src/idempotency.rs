@@ -1,0 +1,128 @@
+//! Repeating a command safely: the same key gives the same answer, the same key with other content is a conflict.
+//!
+//! What was answered is in the index, derived from a fact in the command's own commit. Between looking there and being
+//! durable, a lock per key keeps a second caller with the same key waiting, so that two at once cannot both write.
+
+use std::sync::Arc;
+
+use factum_engine::params_digest;
+use factum_engine::session::{IdempotencyRow, keys};
+use factum_model::commands::SubmitTurn;
+use factum_model::{Command, Refusal};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use serde::de::DeserializeOwned;
+
+use crate::caller::Caller;
+use crate::commit::Accept;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+
+/// A caller-given turn id works like a key of its own. Keys of callers must not look like one.
+const TURN_KEY_PREFIX: &str = "@turn/";
+
+type Lock = Arc<tokio::sync::Mutex<()>>;
+
+/// One lock for each key in use.
+#[derive(Default)]
+pub(crate) struct KeyedLocks(Mutex<FxHashMap<Vec<u8>, Lock>>);
+
+/// Holds the locks of a command's keys until it is durable.
+pub(crate) struct Held<'a> {
+    locks: &'a KeyedLocks,
+    held: Vec<(Vec<u8>, Option<tokio::sync::OwnedMutexGuard<()>>)>,
+}
+
+impl KeyedLocks {
+    /// Takes the locks in key order, so that two commands with the same keys cannot wait for each other.
+    async fn lock(&self, mut keys: Vec<Vec<u8>>) -> Held<'_> {
+        keys.sort_unstable();
+        let mut held = Held { locks: self, held: Vec::with_capacity(keys.len()) };
+        for key in keys {
+            let lock = self.0.lock().entry(key.clone()).or_default().clone();
+            held.held.push((key, None));
+            let guard = lock.lock_owned().await;
+            if let Some((_, slot)) = held.held.last_mut() {
+                *slot = Some(guard);
+            }
+        }
+        held
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        for (key, guard) in self.held.drain(..) {
+            drop(guard);
+            let mut locks = self.locks.0.lock();
+            // Two strong counts would mean that somebody else waits or has just come.
+            if locks.get(&key).is_some_and(|lock| Arc::strong_count(lock) == 1) {
+                locks.remove(&key);
+            }
+        }
+    }
+}
+
+/// Whether a keyed command is new or has been answered before.
+pub(crate) enum Repeat<'a, T> {
+    New { accept: Accept, held: Option<Held<'a>> },
+    Known(T),
+}
+
+impl Runtime {
+    /// Looks a command's keys up. The returned locks are to be held until the command is durable.
+    pub(crate) async fn repeat<C: Command>(
+        &self,
+        caller: &Caller,
+        command: &C,
+        extra: Option<String>,
+    ) -> Result<Repeat<'_, C::Output>, Refusal>
+    where
+        C::Output: DeserializeOwned,
+    {
+        let given = command.idempotency_key().map(|key| self.check_key(key)).transpose()?;
+        let all: Vec<String> = given.into_iter().chain(extra).collect();
+        if all.is_empty() {
+            return Ok(Repeat::New { accept: Accept::default(), held: None });
+        }
+        let params_digest = params_digest(command)?;
+        let index_key = |key: &String| keys::idempotency(&caller.account, &caller.principal, key);
+        let held = self.0.keyed.lock(all.iter().map(index_key).collect()).await;
+        for key in &all {
+            if let Some(output) = self.known::<C>(&index_key(key), &params_digest).await? {
+                return Ok(Repeat::Known(output));
+            }
+        }
+        Ok(Repeat::New { accept: Accept { command: C::NAME, keys: all, params_digest }, held: Some(held) })
+    }
+
+    async fn known<C: Command>(&self, key: &[u8], digest: &str) -> Result<Option<C::Output>, Refusal> {
+        let row = self.0.store.get(key).await.map_err(|error| read_refusal(&error))?;
+        let Some(row) = row else { return Ok(None) };
+        let row: IdempotencyRow =
+            serde_json::from_slice(&row).map_err(|error| Refusal::internal(format!("idempotency row: {error}")))?;
+        if row.command != C::NAME || row.params_digest != digest {
+            return Err(Refusal::conflict("this idempotency key or id was used before, for something else")
+                .with("command", row.command));
+        }
+        let output = serde_json::from_value(row.result);
+        output.map(Some).map_err(|error| Refusal::internal(format!("idempotency row: {error}")))
+    }
+
+    fn check_key(&self, key: &str) -> Result<String, Refusal> {
+        let max = self.0.limits.idempotency_key_chars_max;
+        let chars = key.chars().count();
+        if chars > max {
+            return Err(Refusal::limit("idempotency_key_chars", chars as u64, max as u64));
+        }
+        if key.is_empty() || key.starts_with(TURN_KEY_PREFIX) || key.chars().any(char::is_control) {
+            return Err(Refusal::invalid("an idempotency key has 1 to 128 printable characters and does not start with @turn/"));
+        }
+        Ok(key.to_owned())
+    }
+}
+
+/// The key that a caller-given turn id stands for.
+pub(crate) fn turn_key(command: &SubmitTurn) -> Option<String> {
+    command.turn_id.as_ref().map(|turn_id| format!("{TURN_KEY_PREFIX}{turn_id}"))
+}

@@ -1,0 +1,60 @@
+//! How a runtime is set up.
+
+use std::time::Duration;
+
+use factum_agent::Agents;
+use factum_engine::Limits;
+
+use crate::clock::Sources;
+use crate::cursor::Secret;
+
+/// Everything a runtime needs besides its store.
+pub struct Options {
+    pub agents: Agents,
+    pub limits: Limits,
+    pub shell: ShellLimits,
+    pub sources: Sources,
+    pub secret: Secret,
+}
+
+/// The bounds of the shell, each with a name.
+#[derive(Clone, Debug)]
+pub struct ShellLimits {
+    /// How long a session without work stays in memory.
+    pub session_idle: Duration,
+    /// How often sessions without work are looked for.
+    pub sweep_interval: Duration,
+    /// Events between two snapshots of a session: the most that has to be folded to open one.
+    pub snapshot_events: u64,
+    /// Events a page returns at most.
+    pub page_events_max: usize,
+    /// Steps a window of `get_session` returns at most.
+    pub window_steps_max: usize,
+    /// Sessions that are recovered at the same time after a start.
+    pub recover_parallel: usize,
+}
+
+impl Default for ShellLimits {
+    fn default() -> Self {
+        Self {
+            session_idle: Duration::from_secs(30),
+            sweep_interval: Duration::from_secs(5),
+            snapshot_events: 100,
+            page_events_max: 1_000,
+            window_steps_max: 200,
+            recover_parallel: 32,
+        }
+    }
+}
+
+impl Options {
+    pub fn new(agents: Agents, secret: Secret) -> Self {
+        Self {
+            agents,
+            limits: Limits::default(),
+            shell: ShellLimits::default(),
+            sources: Sources::default(),
+            secret,
+        }
+    }
+}

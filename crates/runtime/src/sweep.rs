@@ -1,0 +1,61 @@
+//! A session with nothing to do leaves memory. What it was is in the log, and in a snapshot that makes it quick to open.
+
+use std::sync::Arc;
+
+use factum_model::Timestamp;
+
+use crate::cell::Cell;
+use crate::commit::snapshot_of;
+use crate::runtime::Runtime;
+
+/// Looks for sessions without work until the runtime closes.
+pub(crate) async fn run(runtime: Runtime) {
+    loop {
+        tokio::time::sleep(runtime.0.shell.sweep_interval).await;
+        let now = runtime.now();
+        for cells in runtime.0.sessions.by_shard() {
+            for cell in cells {
+                sweep(&runtime, &cell, now);
+            }
+            // A walk over many sessions lets others run in between.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn sweep(runtime: &Runtime, cell: &Arc<Cell>, now: Timestamp) {
+    let idle_ms = i64::try_from(runtime.0.shell.session_idle.as_millis()).unwrap_or(i64::MAX);
+    let mut live = cell.live.lock();
+    if now.as_millisecond() - live.used_at.as_millisecond() < idle_ms || !cell.is_quiet() || live.retired {
+        return;
+    }
+    if let Some(state) = live.state.as_deref()
+        && state.sequence > live.snapshot_sequence
+        && cell.hub.durable() >= state.sequence
+        && let Some(snapshot) = snapshot_of(state)
+    {
+        live.snapshot_sequence = snapshot.sequence;
+        runtime.0.store.put_snapshot(cell.stream.clone(), snapshot);
+    }
+    live.state = None;
+    if !cell.hub.has_subscribers() {
+        live.retired = true;
+        runtime.0.sessions.remove(cell);
+    }
+}
+
+/// Before closing: a snapshot of everything in memory, so that the next start opens it quickly.
+pub(crate) async fn snapshot_all(runtime: &Runtime) {
+    for cell in runtime.0.sessions.all() {
+        let cell = &cell;
+        cell.hub.wait_until(|| cell.in_flight.load(std::sync::atomic::Ordering::Acquire) == 0).await;
+        let live = cell.live.lock();
+        if let Some(state) = live.state.as_deref()
+            && state.sequence > live.snapshot_sequence
+            && cell.hub.durable() == state.sequence
+            && let Some(snapshot) = snapshot_of(state)
+        {
+            runtime.0.store.put_snapshot(cell.stream.clone(), snapshot);
+        }
+    }
+}
