@@ -41,7 +41,7 @@ const ARGUMENTS_BYTES_MAX: usize = 1 << 20;
 impl Run<'_> {
     /// Asks the model once, and records what came of it.
     pub(crate) async fn ask_model(&mut self) -> Result<(), Stopped> {
-        tokio::time::sleep(retry_delay(self.transcript.failed_tries)).await;
+        pause_before(self.transcript.failed_tries).await;
         let model = &self.agent.model;
         let intent = Report::ModelRequested {
             provider: model.provider().to_owned(),
@@ -139,7 +139,7 @@ impl Pump<'_> {
                     Ok(chunk) => chunks.push(chunk),
                     Err(status) => {
                         self.flush(std::mem::take(&mut chunks)).await?;
-                        self.report(status).await?;
+                        self.report(*status).await?;
                     }
                 }
             }
@@ -152,7 +152,7 @@ impl Pump<'_> {
     }
 
     /// A piece as a chunk; a status is a report of its own.
-    fn chunk(&mut self, piece: Piece) -> Result<Chunk, Report> {
+    fn chunk(&mut self, piece: Piece) -> Result<Chunk, Box<Report>> {
         Ok(match piece {
             Piece::Text(text) => {
                 self.bytes += text.len();
@@ -163,7 +163,7 @@ impl Pump<'_> {
                 Chunk::Reasoning { text, index: count(&mut self.reasonings) }
             }
             Piece::ReasoningSummary(text) => Chunk::ReasoningSummary { text },
-            Piece::Status { phase, title, detail } => return Err(Report::Status { phase, title, detail }),
+            Piece::Status { phase, title, detail } => return Err(Box::new(Report::Status { phase, title, detail })),
         })
     }
 
@@ -187,11 +187,10 @@ fn count(counter: &mut u32) -> u32 {
     index
 }
 
-/// No pause before the first try, then longer and longer ones.
-fn retry_delay(failed_tries: u32) -> Duration {
-    match failed_tries {
-        0 => Duration::ZERO,
-        tries => RETRY_DELAY_FIRST * (1 << (tries - 1).min(MODEL_TRIES_MAX)),
+/// No pause before the first try, then longer and longer ones. Even a pause of nothing would cost a tick of the timer.
+async fn pause_before(failed_tries: u32) {
+    if let Some(doublings) = failed_tries.checked_sub(1) {
+        tokio::time::sleep(RETRY_DELAY_FIRST * (1 << doublings.min(MODEL_TRIES_MAX))).await;
     }
 }
 

@@ -26,6 +26,9 @@ mod model;
 mod next;
 mod panic;
 pub mod script;
+
+#[cfg(test)]
+mod tests;
 mod tools;
 mod transcript;
 mod turn;

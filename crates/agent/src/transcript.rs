@@ -84,13 +84,13 @@ pub enum CallState {
     Ready,
     /// Began; whether it ended is not known.
     Running,
-    Done(Outcome),
+    Done(Box<Outcome>),
 }
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    Succeeded { preview: Option<String>, structured: Option<Value>, result_ref: Option<OutputRef> },
+    Succeeded { preview: Option<String>, structured: Option<Value>, result_ref: Option<Box<OutputRef>> },
     Failed { outcome: ToolOutcome, error: Failure },
 }
 
@@ -143,8 +143,12 @@ impl Transcript {
                 call.arguments_digest = fact.arguments_digest.clone();
             }),
             Fact::ToolProgress(fact) => self.change(event, |call| call.progressed(fact)),
-            Fact::ToolResult(fact) => self.change(event, |call| call.state = CallState::Done(succeeded(fact))),
-            Fact::ToolFailed(fact) => self.change(event, |call| call.state = CallState::Done(unsuccessful(fact))),
+            Fact::ToolResult(fact) => {
+                self.change(event, |call| call.state = CallState::Done(Box::new(succeeded(fact))))
+            }
+            Fact::ToolFailed(fact) => {
+                self.change(event, |call| call.state = CallState::Done(Box::new(unsuccessful(fact))))
+            }
             Fact::ActionRequired(_) => {
                 self.open_actions.extend(event.scope.action_id.clone());
                 self.change(event, |call| call.state = CallState::Waiting);
@@ -236,7 +240,7 @@ fn succeeded(fact: &ToolResult) -> Outcome {
     Outcome::Succeeded {
         preview: fact.preview.clone(),
         structured: fact.structured_content.clone(),
-        result_ref: fact.result_ref.clone(),
+        result_ref: fact.result_ref.clone().map(Box::new),
     }
 }
 

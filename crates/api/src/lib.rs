@@ -3,7 +3,27 @@
 //! This crate is the only one that knows status codes, headers and credentials. What a command means is decided behind
 //! [`factum_runtime::Runtime`]; here a request becomes a caller, a name and some JSON, and an answer becomes bytes.
 
-pub mod auth;
-pub mod reference;
+mod casing;
+mod connection;
+mod events;
+mod http;
+mod limits;
+mod problem;
+mod router;
+mod rpc;
+mod server;
+mod state;
+mod stdio;
+mod ws;
 
-pub use auth::{AuthOptions, Authenticator, IssuerOptions, IssuerKeys};
+pub mod auth;
+pub mod grpc;
+pub mod metrics;
+pub mod openapi;
+pub mod reference;
+pub mod status;
+
+pub use auth::{AuthOptions, Authenticator, IssuerKeys, IssuerOptions};
+pub use limits::TransportLimits;
+pub use server::{Server, ServerOptions, StoreStats, bind};
+pub use stdio::stdio;

@@ -77,7 +77,7 @@ pub struct Refusal {
     pub code: ErrorCode,
     pub message: String,
     pub retryable: bool,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(default)]
     pub details: Map<String, Value>,
 }
 

@@ -104,7 +104,12 @@ async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Turn) {
     };
     match AssertUnwindSafe(factum_agent::run_turn(&agent, turn, &host)).catch_unwind().await {
         Ok(Ok(Progress::Finished | Progress::Waiting)) => {}
-        Ok(Err(stopped)) => tracing::debug!(stream = %cell.stream, %turn_id, reason = %stopped.reason, "a run stopped"),
+        // Usually the turn is over, and this report is refused like any other of a run that lost it. If it is not, nobody
+        // would work on it any more, and a turn must not show as running when that is so.
+        Ok(Err(stopped)) => {
+            tracing::debug!(stream = %cell.stream, %turn_id, reason = %stopped.reason, "a run stopped");
+            host.fail("agent_stopped", stopped.reason).await;
+        }
         Err(_) => {
             tracing::error!(stream = %cell.stream, %turn_id, "an agent panicked");
             host.fail("internal", "the agent failed in a way it should not".to_owned()).await;

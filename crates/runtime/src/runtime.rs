@@ -146,6 +146,16 @@ impl Runtime {
         self.0.stop.clone()
     }
 
+    /// Why the store does not accept writes any more, if that is so.
+    pub fn store_poisoned(&self) -> Option<Arc<str>> {
+        self.0.store.poisoned()
+    }
+
+    /// Begins to close: streams end and agents stop where they are, while answers that are under way still go out.
+    pub fn begin_close(&self) {
+        self.0.stop.cancel();
+    }
+
     /// Runs background work until the runtime closes.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let stop = self.0.stop.clone();

@@ -18,6 +18,8 @@ use object_store::path::Path as Location;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sha2::{Digest as _, Sha256};
 
+use crate::disk;
+
 /// The name of a blob.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
@@ -91,7 +93,7 @@ impl Blobs {
     /// Opens the folder for blobs, creating it where there is none.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, BlobError> {
         let failed = |reason: String| BlobError::Io { reason: reason.into() };
-        std::fs::create_dir_all(&dir).map_err(|error| failed(error.to_string()))?;
+        disk::make_folder(dir.as_ref()).map_err(|error| failed(error.to_string()))?;
         let store = LocalFileSystem::new_with_prefix(dir).map_err(|error| failed(error.to_string()))?;
         // Without this a rename could outlive the bytes it names.
         Ok(Self { store: Arc::new(store.with_fsync(true)) })

@@ -2,11 +2,14 @@
 //!
 //! It owns no policy: what is synced when, and what an error means, is the log's business. Names are relative to the
 //! store's directory and use `/`. The derived index does not go through here: LMDB does its own input and output.
+//! Folders are made and removed here too, so that this file is the only one that touches the file system's own calls.
+
+#![allow(clippy::disallowed_methods, reason = "the one room in which the store touches the file system")]
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A directory tree that keeps what was synced.
 ///
@@ -37,6 +40,29 @@ pub trait DiskFile: Send + Sync + 'static {
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
+}
+
+/// Makes a folder with all those above it, and makes its name safe from a crash.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(path)?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(above)?.sync_all()
+}
+
+/// Removes a folder with everything in it. One that is not there is fine.
+pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a file whose contents do not matter, only that it is there to be locked.
+pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 /// The operating system's own file calls under one directory.

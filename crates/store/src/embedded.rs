@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::checkpoint::{self, Checkpoints};
 use crate::contract::{Commit, Done, Head, Position, ReadLimit, Record, Scan, Sequence, Snapshot, Store, StoredCommit};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{self, Disk, RealDisk};
 use crate::error::{OpenError, ReadError};
 use crate::frame;
 use crate::index::Index;
@@ -59,7 +59,7 @@ impl EmbeddedStore {
     /// Opens the store in `dir`, creating it where there is none, and repairs what an interrupted write left.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<(Self, OpenReport), OpenError> {
         let dir = dir.as_ref();
-        std::fs::create_dir_all(dir).map_err(OpenError::io(format!("creating {}", dir.display())))?;
+        disk::make_folder(dir).map_err(OpenError::io(format!("creating {}", dir.display())))?;
         let lock = DirLock::exclusive(dir)?;
         Self::start(Arc::new(RealDisk::new(dir)), &dir.join("index"), options, Some(lock))
     }
@@ -140,8 +140,8 @@ impl Store for EmbeddedStore {
     fn append(&self, commit: Commit, done: Done) {
         let refused = limits::check(&commit).err();
         let frame_len = frame::frame_len(frame::body_len(&commit));
-        if let Err((request, error)) = self.queue.push(Request { commit, frame_len, refused, done }) {
-            (request.done)(Err(error));
+        if let Err((done, error)) = self.queue.push(Request { commit, frame_len, refused, done }) {
+            done(Err(error));
         }
     }
 

@@ -30,8 +30,10 @@ mod overlay;
 mod reads;
 mod scan;
 
+mod layout;
 mod lock;
 mod recovery;
+mod replay;
 mod tail;
 
 mod embedded;
@@ -43,7 +45,7 @@ mod verify;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(feature = "sim")]
+#[cfg(any(test, feature = "sim"))]
 pub mod sim;
 
 pub use blobs::{BlobError, Blobs, Digest, NotADigest};

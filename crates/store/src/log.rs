@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 
-use crate::contract::Position;
+use crate::contract::{Hash, NO_HASH, Position, StoredCommit};
 use crate::disk::{Disk, DiskFile};
 use crate::error::ReadError;
 use crate::frame::{self, FrameHeader};
@@ -145,9 +145,19 @@ impl Frame {
         Ok(Self { header, body: padded.slice(..header.body_len as usize) })
     }
 
-    pub(crate) fn decode(&self) -> Result<crate::StoredCommit, ReadError> {
+    pub(crate) fn decode(&self) -> Result<StoredCommit, ReadError> {
+        self.decode_with(frame::hash_of(&self.body))
+    }
+
+    /// For readers that want records and nothing else: the hash, the costly part, is left at zero.
+    pub(crate) fn decode_unhashed(&self) -> Result<StoredCommit, ReadError> {
+        self.decode_with(NO_HASH)
+    }
+
+    fn decode_with(&self, hash: Hash) -> Result<StoredCommit, ReadError> {
         let position = self.header.position;
-        frame::decode_body(position, &self.body).ok_or_else(|| damaged(position, "the lengths in it do not add up"))
+        let decoded = frame::decode_body(position, &self.body, hash);
+        decoded.ok_or_else(|| damaged(position, "the lengths in it do not add up"))
     }
 }
 

@@ -45,15 +45,15 @@ impl Queue {
         }
     }
 
-    /// Gives the request back where it cannot wait here.
-    pub(crate) fn push(&self, request: Request) -> Result<(), (Request, AppendError)> {
+    /// Gives the callback back where the request cannot wait here.
+    pub(crate) fn push(&self, request: Request) -> Result<(), (Done, AppendError)> {
         let mut state = self.state.lock();
         if !state.open {
-            return Err((request, AppendError::Closed));
+            return Err((request.done, AppendError::Closed));
         }
         let waiting = state.requests.len();
         if waiting >= self.commits_max || (waiting > 0 && state.bytes + request.frame_len > self.bytes_max) {
-            return Err((request, AppendError::Busy { waiting }));
+            return Err((request.done, AppendError::Busy { waiting }));
         }
         state.bytes += request.frame_len;
         state.requests.push(request);

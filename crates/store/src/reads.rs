@@ -165,22 +165,20 @@ impl Shared {
         if !recent.is_empty() {
             return Ok(recent);
         }
+        // Everything older than the overlay's first is in LMDB, as of this moment; the lock is not needed to read it.
         let txn = index.read().map_err(index_failed)?;
+        drop(overlay);
         let found = index.stream(&txn, stream).and_then(|entry| match entry {
             None => Ok(Vec::new()),
             Some(entry) if direction == Direction::Forward => index.locations(&txn, entry.number, at, max),
             Some(entry) => index.locations_back(&txn, entry.number, at, max),
         });
-        let found = found.map_err(index_failed)?;
-        if !found.is_empty() || direction == Direction::Backward {
-            return Ok(found);
-        }
-        Ok(overlay.locations(stream, at, max))
+        found.map_err(index_failed)
     }
 
     /// The commit at a location, checked against what the location says about it.
     fn commit_at(&self, stream: &str, location: &Location) -> Result<StoredCommit, ReadError> {
-        let commit = self.log.read_frame(location.position, u64::from(location.frame_len))?.decode()?;
+        let commit = self.log.read_frame(location.position, u64::from(location.frame_len))?.decode_unhashed()?;
         let same = &*commit.stream == stream
             && commit.first_sequence == location.first
             && commit.records.len() == location.count as usize;
@@ -212,7 +210,7 @@ impl Shared {
             if commit.position <= after {
                 continue;
             }
-            // The walk may enter a segment whose first commit is written but not yet synced.
+            // Never shown, however the walk came here: it may be written and not yet synced.
             if commit.position > durable {
                 break;
             }

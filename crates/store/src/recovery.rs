@@ -17,22 +17,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::contract::{Head, NO_HASH, Position, StoredCommit};
-use crate::disk::Disk;
+use crate::contract::Position;
+use crate::disk::{self, Disk};
 use crate::error::OpenError;
 use crate::frame::{self, FrameHeader};
 use crate::index::{Index, IndexError};
-use crate::log::{Frame, LOG_DIR, Log, SegmentFile, path_of};
+use crate::layout::{check_format, list_segments, open_log};
+use crate::log::{LOG_DIR, Log, SegmentFile, path_of};
 use crate::options::Options;
-use crate::overlay::{Applied, Layer, Location, Reflects};
-use crate::segment::{self, FORMAT_VERSION, SegmentHeader};
-use crate::spare::{self, InstallError};
+use crate::overlay::{Layer, Reflects};
+use crate::replay::{Replay, located};
+use crate::segment;
 use crate::tail::{self, Tail};
-use crate::walk::{Fault, FaultKind, Place, Step, Walker};
-
-const FORMAT_PATH: &str = "FORMAT";
-/// A long replay says how far it is after this many commits.
-const PROGRESS_COMMITS: u64 = 1_000_000;
+use crate::walk::{Fault, Place, Step, Walker};
 
 /// What a start found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,7 +69,11 @@ pub(crate) fn recover(disk: Arc<dyn Disk>, index_dir: &Path, options: &Options) 
     check_format(&*disk)?;
     let (index, mut rebuilt) = open_index(index_dir, options)?;
     let reflects = index.read().and_then(|txn| index.reflects(&txn)).map_err(index_error)?;
-    let log = open_log(&disk, options, reflects)?;
+    // Before anything is made: an index without its log is damage, not a new store.
+    if reflects.position > 0 && list_segments(&*disk)?.0.is_empty() {
+        return Err(index_ahead(0, reflects));
+    }
+    let log = open_log(&disk, options)?;
     let (index, reflects) = if known_to_log(&log, reflects)? {
         (index, reflects)
     } else {
@@ -116,54 +117,6 @@ pub(crate) fn recover(disk: Arc<dyn Disk>, index_dir: &Path, options: &Options) 
     Ok(Recovered { log, index: Arc::new(index), layer, segment, place, report })
 }
 
-/// Checks the version, or writes it down in a new store.
-fn check_format(disk: &dyn Disk) -> Result<(), OpenError> {
-    disk.make_dir(LOG_DIR).map_err(OpenError::io("creating log/"))?;
-    let names = disk.list("").map_err(OpenError::io("listing the directory"))?;
-    let wanted = format_line();
-    if names.iter().any(|name| name == FORMAT_PATH) {
-        read_format(disk, &wanted)?;
-        // Whoever named it may have been killed before the name was safe.
-        return disk.sync_dir("").map_err(OpenError::io("syncing the directory"));
-    }
-    let log = disk.list(LOG_DIR).map_err(OpenError::io("listing log/"))?;
-    if log.iter().any(|name| segment::first_of(name).is_some()) {
-        let reason = "there is a log but no FORMAT file; restore FORMAT from a backup".to_owned();
-        return Err(OpenError::Format { reason });
-    }
-    let temporary = "FORMAT.tmp";
-    let write = || {
-        let file = disk.create(temporary)?;
-        file.write_at(wanted.as_bytes(), 0)?;
-        file.sync_data()?;
-        disk.rename(temporary, FORMAT_PATH)?;
-        disk.sync_dir("")
-    };
-    write().map_err(OpenError::io("writing FORMAT"))
-}
-
-pub(crate) fn read_format(disk: &dyn Disk, wanted: &str) -> Result<(), OpenError> {
-    let doing = OpenError::io("reading FORMAT");
-    let read = || {
-        let file = disk.open(FORMAT_PATH)?;
-        let mut bytes = vec![0; file.len()?.min(64) as usize];
-        file.read_at(&mut bytes, 0)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let found = read().map_err(doing)?;
-    if found == wanted {
-        return Ok(());
-    }
-    let (found, wanted) = (found.trim(), wanted.trim());
-    let reason = format!("the directory has format {found:?} and this build reads {wanted:?}; use a build that fits");
-    Err(OpenError::Format { reason })
-}
-
-/// The version as `FORMAT` has it.
-pub(crate) fn format_line() -> String {
-    format!("factum-store {FORMAT_VERSION}\n")
-}
-
 fn open_index(dir: &Path, options: &Options) -> Result<(Index, Option<String>), OpenError> {
     let opened = Index::open(dir, options.index_map_bytes).and_then(|index| {
         index.read().and_then(|txn| index.reflects(&txn))?;
@@ -179,87 +132,8 @@ fn open_index(dir: &Path, options: &Options) -> Result<(Index, Option<String>), 
 }
 
 fn fresh_index(dir: &Path, options: &Options) -> Result<Index, IndexError> {
-    remove_index(dir)?;
+    disk::remove_folder(dir)?;
     Index::open(dir, options.index_map_bytes)
-}
-
-/// Deletes the derived index. It is made again at the next start.
-pub(crate) fn remove_index(dir: &Path) -> std::io::Result<()> {
-    match std::fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// Finds the segments, checks by name and length that none is missing or cut, and makes the first in a new store.
-fn open_log(disk: &Arc<dyn Disk>, options: &Options, reflects: Reflects) -> Result<Log, OpenError> {
-    let (segments, leftovers) = list_segments(&**disk)?;
-    for name in leftovers {
-        let path = format!("{LOG_DIR}/{name}");
-        disk.remove(&path).map_err(OpenError::io(format!("removing {path}")))?;
-    }
-    if let Some(fault) = check_lengths(&**disk, &segments)? {
-        return Err(damage(fault));
-    }
-    let log = Log::new(disk.clone(), segments);
-    if log.segment_count() > 0 {
-        return Ok(log);
-    }
-    if reflects.position > 0 {
-        return Err(index_ahead(0, reflects));
-    }
-    let capacity = options.first_segment_bytes.next_multiple_of(segment::CAPACITY_UNIT).max(segment::CAPACITY_UNIT);
-    let header = SegmentHeader { first: 0, capacity, previous_end: 0, previous_crc: 0 };
-    let made = spare::prepare(&**disk, capacity).map_err(InstallError::NotYet);
-    let made = made.and_then(|spare| spare::install(&**disk, spare, header));
-    let file = made.map_err(|error| match error {
-        InstallError::NotYet(source) | InstallError::Unknown(source) => {
-            OpenError::Io { doing: "creating the first log segment".into(), source }
-        }
-    })?;
-    log.add_segment(Arc::new(file));
-    Ok(log)
-}
-
-/// The first positions of all segments, ascending, and the names of unfinished files.
-pub(crate) fn list_segments(disk: &dyn Disk) -> Result<(Vec<Position>, Vec<String>), OpenError> {
-    let names = disk.list(LOG_DIR).map_err(OpenError::io("listing log/"))?;
-    let mut segments: Vec<Position> = names.iter().filter_map(|name| segment::first_of(name)).collect();
-    segments.sort_unstable();
-    let leftovers = names.into_iter().filter(|name| name.ends_with(".tmp")).collect();
-    Ok((segments, leftovers))
-}
-
-/// The first place where one segment does not end where the next begins.
-pub(crate) fn check_lengths(disk: &dyn Disk, segments: &[Position]) -> Result<Option<Fault>, OpenError> {
-    let mut expected = 0;
-    for (at, first) in segments.iter().enumerate() {
-        let file = path_of(*first);
-        if *first > expected {
-            let reason = format!("the segment that begins at position {expected} is missing");
-            let file = path_of(expected);
-            return Ok(Some(Fault { file, offset: 0, position: expected, kind: FaultKind::Missing, reason }));
-        }
-        let len = disk.open(&file).and_then(|file| file.len()).map_err(OpenError::io(format!("opening {file}")))?;
-        expected = first + len;
-        if let Some(next) = segments.get(at + 1).filter(|next| **next != expected) {
-            return Ok(Some(gap(disk, *first, len, *next)));
-        }
-    }
-    Ok(None)
-}
-
-/// What is wrong where the segment at `first`, whose file has `len` bytes, does not reach the `next` one.
-fn gap(disk: &dyn Disk, first: Position, len: u64, next: Position) -> Fault {
-    let end = first + len;
-    let whole = SegmentFile::open(disk, first).is_ok_and(|segment| segment.header.capacity == len);
-    if whole && next > end {
-        let reason = format!("the segment is missing; the next one there is begins at position {next}");
-        return Fault { file: path_of(end), offset: 0, position: end, kind: FaultKind::Missing, reason };
-    }
-    let kind = if next > end { FaultKind::Cut } else { FaultKind::OutOfPlace };
-    let reason = format!("the file has {len} bytes, but the next segment begins at position {next}");
-    Fault { file: path_of(first), offset: len, position: end, kind, reason }
 }
 
 /// Whether the commit that the index knows as its newest is in the log. False: the index is another log's.
@@ -291,80 +165,6 @@ fn known_to_log(log: &Log, reflects: Reflects) -> Result<bool, OpenError> {
     log.read_frame(header.position, header.frame_len())
         .map_err(|error| damaged_at(first, reflects.position, error.to_string()))?;
     Ok(header.crc == reflects.crc && header.end() == reflects.end)
-}
-
-/// Brings commits of the log into a layer, checking that each continues its stream.
-pub(crate) struct Replay<'a> {
-    pub(crate) index: &'a Index,
-    pub(crate) layer: Layer,
-    pub(crate) commits: u64,
-}
-
-impl Replay<'_> {
-    /// Takes a commit that must continue its stream.
-    pub(crate) fn apply(&mut self, frame: &Frame) -> Result<StoredCommit, Fault> {
-        let fault =
-            |kind, reason| Fault { file: String::new(), offset: 0, position: frame.header.position, kind, reason };
-        let commit = frame.decode().map_err(|error| fault(FaultKind::Flipped, error.to_string()))?;
-        let head = self.head(&commit.stream).map_err(|error| fault(FaultKind::Unreadable, error.to_string()))?;
-        let (sequence, hash) = head.map_or((0, NO_HASH), |head| (head.sequence, head.hash));
-        if commit.first_sequence != sequence + 1 || commit.previous_hash != hash {
-            let reason = format!(
-                "the commit holds sequence {} of stream {}, which does not continue the chain at sequence {sequence}",
-                commit.first_sequence, commit.stream
-            );
-            return Err(fault(FaultKind::OutOfPlace, reason));
-        }
-        self.add(frame, &commit);
-        Ok(commit)
-    }
-
-    /// The newest commit of a stream among those taken so far.
-    pub(crate) fn head(&self, stream: &str) -> Result<Option<Head>, IndexError> {
-        if let Some(head) = self.layer.streams.get(stream).and_then(|tail| tail.head) {
-            return Ok(Some(head));
-        }
-        let txn = self.index.read()?;
-        Ok(self.index.stream(&txn, stream)?.map(|entry| entry.head))
-    }
-
-    pub(crate) fn add(&mut self, frame: &Frame, commit: &StoredCommit) {
-        self.layer.apply(applied(frame, commit), commit.index.iter().map(detached));
-        self.commits += 1;
-        if self.commits.is_multiple_of(PROGRESS_COMMITS) {
-            tracing::info!(commits = self.commits, position = commit.position, "reading the log");
-        }
-    }
-
-    pub(crate) fn checkpoint_if_due(&mut self, options: &Options) -> Result<(), IndexError> {
-        if self.layer.is_due(options.checkpoint_bytes) { self.checkpoint() } else { Ok(()) }
-    }
-
-    pub(crate) fn checkpoint(&mut self) -> Result<(), IndexError> {
-        self.index.write(&self.layer)?;
-        self.layer = Layer::default();
-        Ok(())
-    }
-}
-
-fn applied<'a>(frame: &Frame, commit: &'a StoredCommit) -> Applied<'a> {
-    let location = Location {
-        first: commit.first_sequence,
-        count: commit.records.len() as u32,
-        position: commit.position,
-        frame_len: frame.header.frame_len() as u32,
-    };
-    let head = Head { sequence: location.last(), position: commit.position, hash: commit.hash };
-    Applied { stream: &commit.stream, head, location, reflects: Reflects::of(&frame.header) }
-}
-
-/// A change that owns its bytes: one that shares them would keep the whole read-ahead buffer in memory.
-fn detached(change: &crate::IndexChange) -> crate::IndexChange {
-    let copy = |bytes: &bytes::Bytes| bytes::Bytes::copy_from_slice(bytes);
-    match change {
-        crate::IndexChange::Put { key, value } => crate::IndexChange::Put { key: copy(key), value: copy(value) },
-        crate::IndexChange::Delete { key } => crate::IndexChange::Delete { key: copy(key) },
-    }
 }
 
 fn last_segment(log: &Log) -> Result<Arc<SegmentFile>, OpenError> {
@@ -437,12 +237,6 @@ fn write_last_batch_again(log: &Log, segment: &SegmentFile, last: Reflects) -> R
         segment.file.sync_data()
     };
     again().map_err(OpenError::io(format!("syncing {}", path_of(first))))
-}
-
-/// A fault of a commit's content, with the file that holds it.
-pub(crate) fn located(log: &Log, fault: Fault) -> Fault {
-    let first = log.segment_of(fault.position).unwrap_or(0);
-    Fault { file: path_of(first), offset: fault.position - first, ..fault }
 }
 
 pub(crate) fn damage(fault: Fault) -> OpenError {

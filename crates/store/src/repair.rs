@@ -9,12 +9,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::contract::{Position, Sequence};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{self, Disk, RealDisk};
 use crate::error::OpenError;
-use crate::frame::{self, FrameHeader, HEADER_LEN};
+use crate::frame::{FrameHeader, HEADER_LEN};
+use crate::layout::{self, list_segments};
 use crate::lock::DirLock;
 use crate::log::{Frame, LOG_DIR, path_of};
-use crate::recovery::{self, list_segments};
 use crate::segment::{self, SegmentHeader};
 use crate::tail;
 
@@ -59,7 +59,7 @@ pub fn repair_truncate_tail(dir: impl AsRef<Path>, mode: RepairMode) -> Result<R
 
 /// The same for a log on another disk.
 pub fn repair_truncate_tail_on(disk: &dyn Disk, index_dir: &Path, mode: RepairMode) -> Result<RepairReport, OpenError> {
-    recovery::read_format(disk, &recovery::format_line())?;
+    layout::read_format(disk, &layout::format_line())?;
     let (segments, _) = list_segments(disk)?;
     let Some(first) = segments.last().copied() else {
         return Err(OpenError::Format { reason: "there is no log segment to repair".into() });
@@ -101,7 +101,7 @@ pub fn repair_truncate_tail_on(disk: &dyn Disk, index_dir: &Path, mode: RepairMo
         file.sync_data()
     };
     clean().map_err(writing())?;
-    recovery::remove_index(index_dir).map_err(OpenError::io("removing the derived index"))?;
+    disk::remove_folder(index_dir).map_err(OpenError::io("removing the derived index"))?;
     Ok(report)
 }
 
@@ -136,7 +136,7 @@ fn readable(start: Position, rest: &Bytes) -> Vec<DroppedCommit> {
     let frames = tail::headers_in(start, rest).into_iter();
     let commits = frames.filter_map(|header| {
         let frame = frame_at(rest, (header.position - start) as usize, start)?;
-        frame::decode_body(header.position, &frame.body)
+        frame.decode_unhashed().ok()
     });
     let described = commits.map(|commit| DroppedCommit {
         stream: commit.stream,

@@ -72,7 +72,7 @@ impl SegmentHeader {
             previous_end: u64_at(bytes, 32),
             previous_crc: u32_at(bytes, 40),
         };
-        if header.capacity % CAPACITY_UNIT != 0 || header.capacity == 0 || header.capacity > CAPACITY_MAX {
+        if !header.capacity.is_multiple_of(CAPACITY_UNIT) || header.capacity == 0 || header.capacity > CAPACITY_MAX {
             return Err(format!("the segment header names a capacity of {} bytes", header.capacity));
         }
         Ok(header)

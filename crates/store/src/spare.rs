@@ -18,8 +18,9 @@ use crate::options::Background;
 use crate::segment::SegmentHeader;
 
 pub(crate) const SPARE_PATH: &str = "log/next.tmp";
-/// Written and synced piece by piece, so that the writer's own syncs never wait behind a whole segment.
-const ZERO_CHUNK: usize = 1 << 20;
+/// Written and synced piece by piece, so that the writer's own syncs never wait behind a whole segment. Not too small
+/// either: each piece grows the file, and syncing that takes the file system's journal, which the writer shares.
+const ZERO_CHUNK: usize = 4 << 20;
 
 pub(crate) struct Spare {
     pub(crate) file: Box<dyn DiskFile>,

@@ -93,7 +93,7 @@ fn read_result(table: &mut Table<'_>) -> Option<Result<ValueTemplate, Template>>
     match (table.has("result"), table.has("error")) {
         (true, true) => {
             table.problem("result and error in one tool; keep the one you mean");
-            (table.value("result"), table.value("error"));
+            table.pass_over(["result", "error"]);
             None
         }
         (_, true) => {
@@ -105,7 +105,7 @@ fn read_result(table: &mut Table<'_>) -> Option<Result<ValueTemplate, Template>>
             table.value_template("result").map(Ok)
         }
         (false, false) => {
-            (table.value("result"), table.value("error"));
+            table.pass_over(["result", "error"]);
             Some(Ok(ValueTemplate::Text(Template::plain("ok"))))
         }
     }

@@ -39,7 +39,7 @@
 //!
 //! | step | does | beside it |
 //! |---|---|---|
-//! | `say = "text"` | streams text | `chunk = "words"` (default), `"chars"` or a number of characters; `delay_ms = 20` between pieces (default 0) or `over_ms = 10000` for all of them |
+//! | `say = "text"` | streams text | `chunk = "words"` (default), `"chars"` or a number of characters (up to 1000); `delay_ms = 20` between pieces (default 0) or `over_ms = 10000` for all of them |
 //! | `reasoning = "text"`, `reasoning_summary = "text"` | reasoning outside the answer | |
 //! | `status = { title = "…" }` | says what is being done | inside: `phase = "planning"`, `preparing`, `working` (default), `verifying`, `delivering`, `waiting` or `recovering`; `detail` |
 //! | `wait_ms = 500`, `wait = "forever"` | nothing, for a while or until interrupted | |

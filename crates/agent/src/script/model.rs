@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use factum_model::value::{Effect, Failure};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::Instant;
 
 use super::Script;
 use super::play::{End, Play, plan};
-use super::say::Pace;
+use super::say::{Pace, sleep_to};
 use crate::model::{Answer, Model, ModelRequest, Sink};
 
 /// Answers as its script says. Keeps nothing: where it stands is read from the transcript.
@@ -45,7 +45,7 @@ impl Model for ScriptModel {
                 Play::Say { text, pace } => say(&text, pace, sink).await,
                 Play::Reason(text) => sink.reasoning(text).await,
                 Play::Summarize(text) => sink.reasoning_summary(text).await,
-                Play::Wait(Some(time)) => sleep(time).await,
+                Play::Wait(Some(time)) => sleep_to(Instant::now(), time).await,
                 Play::Wait(None) => std::future::pending().await,
                 Play::Artifact(artifact) => answer.artifacts.push(artifact),
                 Play::Use(usage) => answer.usage = answer.usage.plus(&usage),
@@ -80,9 +80,7 @@ impl ScriptModel {
 async fn say(text: &str, pace: Pace, sink: &Sink) {
     let start = Instant::now();
     for (due, piece) in pace.pieces(text) {
-        if !due.is_zero() {
-            sleep_until(start + due).await;
-        }
+        sleep_to(start, due).await;
         sink.text(piece).await;
     }
 }

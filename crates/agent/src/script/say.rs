@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::step::expected;
 use super::table::Table;
+
+/// A word that is longer than this is said in pieces of this many characters, so that no fact gets large.
+const PIECE_CHARS_MAX: usize = 1_000;
 
 /// The rhythm of a `say`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +72,22 @@ impl Pace {
     }
 }
 
+/// Waits until this long after `start`. Even a wait for nothing would cost a tick of the timer, so there is none.
+pub(super) async fn sleep_to(start: Instant, due: Duration) {
+    if !due.is_zero() {
+        tokio::time::sleep_until(start + due).await;
+    }
+}
+
 impl Cut {
     fn pieces(self, text: &str) -> Vec<&str> {
         match self {
-            Cut::Words => text.split_inclusive(char::is_whitespace).collect(),
+            Cut::Words => {
+                let words = text.split_inclusive(char::is_whitespace);
+                words.flat_map(|word| Cut::Chars(PIECE_CHARS_MAX).pieces(word)).collect()
+            }
             Cut::Chars(size) => {
+                let size = size.min(PIECE_CHARS_MAX);
                 let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(size).collect();
                 let ends = starts.iter().skip(1).copied().chain([text.len()]);
                 starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()
@@ -97,6 +112,8 @@ mod tests {
         ] {
             assert_eq!(cut.pieces(text), expected, "{cut:?} {text:?}");
         }
+        let long = "x".repeat(2 * PIECE_CHARS_MAX + 1);
+        assert_eq!(Cut::Words.pieces(&long).iter().map(|piece| piece.len()).collect::<Vec<_>>(), [1_000, 1_000, 1]);
     }
 
     #[test]

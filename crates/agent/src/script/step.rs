@@ -125,10 +125,8 @@ fn read_step(parent: &Table<'_>, number: usize, value: Value) -> Option<Step> {
             Some(Step { when, does: does? })
         }
         [] => {
-            for key in KINDS {
-                table.value(key);
-            }
-            table.value("when");
+            table.pass_over(KINDS);
+            table.pass_over(["when"]);
             table.problem(format_args!("nothing to do; a step needs one of {}", KINDS.join(", ")));
             table.finish();
             None
@@ -178,7 +176,7 @@ fn read_artifact(mut table: Table<'_>) -> Option<Does> {
         }),
         _ => {
             table.problem("an artifact needs either text or base64");
-            (table.value("text"), table.value("base64"));
+            table.pass_over(["text", "base64"]);
             None
         }
     };

@@ -39,6 +39,13 @@ impl<'r> Table<'r> {
         self.fields.shift_remove(key)
     }
 
+    /// Knows these keys without reading them.
+    pub(super) fn pass_over(&mut self, keys: impl IntoIterator<Item = &'static str>) {
+        for key in keys {
+            self.value(key);
+        }
+    }
+
     pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
         match self.value(key)? {
             Value::String(text) => Some(text),

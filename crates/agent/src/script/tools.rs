@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use factum_model::events::{ToolEntry, ToolOwner, ToolPolicy};
 use factum_model::value::{Effect, Failure};
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::Script;
 use super::invoke::{ASK_TOOL, Calls, Invocation};
 use super::play::{Course, End, plan};
+use super::say::sleep_to;
 use super::step::{Does, Step};
 use crate::tools::{ProgressSink, ToolInvocation, ToolOutput, Tools};
 
@@ -56,13 +57,11 @@ impl Tools for ScriptTools {
         let start = Instant::now();
         let parts = u32::try_from(course.progress.len()).unwrap_or(u32::MAX).saturating_add(1);
         for (part, note) in (1..parts).zip(course.progress) {
-            sleep_until(start + course.duration * part / parts).await;
+            sleep_to(start, course.duration * part / parts).await;
             let percent = u8::try_from(u64::from(part) * 100 / u64::from(parts)).ok();
             progress.note(Some(note), percent).await;
         }
-        if !course.duration.is_zero() {
-            sleep_until(start + course.duration).await;
-        }
+        sleep_to(start, course.duration).await;
         course.result.map(output).map_err(failed)
     }
 }

@@ -97,9 +97,26 @@ pub(crate) fn texts(records: Vec<Record>) -> Vec<(Sequence, String)> {
 /// store's own.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dump {
-    pub commits: Vec<(Arc<str>, Arc<str>, Sequence, Vec<Bytes>, Vec<IndexChange>)>,
+    pub commits: Vec<DumpedCommit>,
+    /// Name, head and records of each stream.
     pub streams: Vec<(Arc<str>, Sequence, Vec<Record>)>,
     pub index: Vec<(Bytes, Bytes)>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct DumpedCommit {
+    pub stream: Arc<str>,
+    pub partition: Arc<str>,
+    pub first_sequence: Sequence,
+    pub records: Vec<Bytes>,
+    pub index: Vec<IndexChange>,
+}
+
+impl From<StoredCommit> for DumpedCommit {
+    fn from(commit: StoredCommit) -> Self {
+        let StoredCommit { stream, partition, first_sequence, records, index, .. } = commit;
+        Self { stream, partition, first_sequence, records, index }
+    }
 }
 
 /// Reads everything through the contract.
@@ -123,9 +140,6 @@ pub async fn dump(store: &dyn Store) -> Dump {
     let mut back = store.scan(scan(Direction::Backward)).await.unwrap();
     back.reverse();
     assert_eq!(index, back, "the index reads the same both ways");
-    let commits = commits
-        .into_iter()
-        .map(|commit| (commit.stream, commit.partition, commit.first_sequence, commit.records, commit.index))
-        .collect();
+    let commits = commits.into_iter().map(DumpedCommit::from).collect();
     Dump { commits, streams, index }
 }

@@ -17,11 +17,12 @@ use crate::contract::{NO_HASH, StoredCommit};
 use crate::disk::{Disk, RealDisk};
 use crate::error::OpenError;
 use crate::index::{Index, IndexError};
+use crate::layout;
 use crate::lock::DirLock;
 use crate::log::Frame;
 use crate::options::Options;
 use crate::overlay::{Layer, Reflects};
-use crate::recovery::{self, Replay};
+use crate::replay::Replay;
 
 /// Checks the store in `dir`, which nobody may be running on. `each` sees every intact commit, in order, so that the
 /// layer above can check what it keeps in the same walk.
@@ -37,7 +38,7 @@ pub fn verify_on(
     index_dir: &Path,
     each: &mut dyn FnMut(&StoredCommit),
 ) -> Result<VerifyReport, OpenError> {
-    recovery::read_format(&**disk, &recovery::format_line())?;
+    layout::read_format(&**disk, &layout::format_line())?;
     // The index is made a second time, in a place of its own, with the memory that a start takes and no more.
     let scratch = tempfile::tempdir().map_err(OpenError::io("creating a temporary directory"))?;
     let options = Options::default();
@@ -148,4 +149,53 @@ impl Check<'_> {
 
 fn index_error(error: IndexError) -> OpenError {
     OpenError::Index { reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Commit, Hash, Sequence};
+    use crate::frame::{self, Placement};
+    use crate::segment::SegmentHeader;
+    use crate::sim::SimDisk;
+
+    /// A log whose checksums are all right and whose second commit of one stream says this about the first.
+    fn forged(expected: Sequence, previous_hash: impl FnOnce(Hash) -> Hash) -> SimDisk {
+        let header = SegmentHeader { first: 0, capacity: 4096, previous_end: 0, previous_crc: 0 };
+        let mut bytes = header.encode().to_vec();
+        let commit = |expected| Commit {
+            stream: "s".into(),
+            partition: "p".into(),
+            expected,
+            records: vec!["x".into()],
+            index: Vec::new(),
+        };
+        let first = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: NO_HASH };
+        let (frame, hash) = frame::encode(&mut bytes, &commit(0), first);
+        let (position, previous_hash) = (bytes.len() as u64, previous_hash(hash));
+        let second = Placement { position, batch_start: position, previous_crc: frame.crc, previous_hash };
+        frame::encode(&mut bytes, &commit(expected), second);
+        bytes.resize(4096, 0);
+        let disk = SimDisk::new(1);
+        disk.set_contents("FORMAT", layout::format_line().into_bytes());
+        disk.set_contents("log/00000000000000000000.seg", bytes);
+        disk
+    }
+
+    fn check(disk: SimDisk, wrong: Option<FindingKind>) {
+        let index = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        let report = verify_on(&disk, &index.path().join("none"), &mut |_| ()).unwrap();
+        assert_eq!(report.findings.first().map(|finding| finding.kind), wrong, "{:?}", report.findings);
+        let opened = crate::EmbeddedStore::open_on(disk, &index.path().join("index"), Options::tiny());
+        assert_eq!(opened.is_err(), wrong.is_some());
+    }
+
+    #[test]
+    fn a_stream_must_continue_where_it_was() {
+        check(forged(1, |hash| hash), None);
+        check(forged(1, |_| [7; 32]), Some(FindingKind::OutOfPlace));
+        check(forged(0, |hash| hash), Some(FindingKind::OutOfPlace));
+        check(forged(5, |hash| hash), Some(FindingKind::Missing));
+    }
 }

@@ -7,8 +7,8 @@ use crate::contract::Position;
 use crate::disk::Disk;
 use crate::error::OpenError;
 use crate::frame::{self, FrameHeader, HEADER_LEN};
+use crate::layout::list_segments;
 use crate::log::{Frame, path_of};
-use crate::recovery::list_segments;
 use crate::segment::{self, SegmentHeader};
 use crate::tail::{self, Tail};
 

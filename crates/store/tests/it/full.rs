@@ -58,7 +58,7 @@ fn a_disk_too_full_to_start_says_so_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn an_overlay_that_cannot_be_written_down_refuses_commits() {
+fn an_overlay_at_its_bound_is_written_down_before_more_is_taken() {
     let mut rig = Rig::new(1);
     rig.options.overlay_bytes_max = 4000;
     rig.options.index_map_bytes = 64 << 20;

@@ -41,7 +41,7 @@ fn key(n: u8) -> Bytes {
 }
 
 fn record(size: u16, n: usize) -> Bytes {
-    let fill = if size % 3 == 0 { 0 } else { b'a' + n as u8 };
+    let fill = if size.is_multiple_of(3) { 0 } else { b'a' + n as u8 };
     Bytes::from(vec![fill; usize::from(size)])
 }
 

@@ -1,11 +1,12 @@
 //! Actions: what each answer means, and that nothing but an answer allows anything.
 
+use factum_model::Fact;
 use factum_model::value::Effect;
 use serde_json::{Value, json};
 
 use super::check;
 use super::world::{ACCOUNT, World, gated, open, question};
-use crate::session::{ActionRow, CallState, keys};
+use crate::session::{ActionRow, CallState, apply, keys, respond_action};
 
 #[test]
 fn every_word_of_a_permission_is_understood_or_refused() {
@@ -124,6 +125,38 @@ fn a_retried_call_runs_again_under_the_next_number() {
     world.respond(0, "\tretry ");
     assert_eq!(world.run_tool("send"), ["tool.progress running #2"]);
     assert_eq!(world.end_tool("send"), ["tool.result done"]);
+}
+
+/// A denial closes its call in the same commit. The fold does not lean on that: by itself it opens nothing either.
+#[test]
+fn the_fold_alone_opens_a_call_only_for_an_answer_that_allows() {
+    use factum_model::events::ResolutionSource::*;
+    let allowing = [(Response, "allow"), (Response, " Approve "), (Policy, "allow")];
+    let others = [
+        (Response, "deny"),
+        (Response, "retry"),
+        (Response, ""),
+        (Response, "nonsense"),
+        (Timeout, "allow"),
+        (Timeout, "timeout"),
+        (AuthFailure, "allow"),
+        (Superseded, "allow"),
+        (Superseded, "cancelled"),
+    ];
+    let tables = allowing.map(|row| (row, CallState::Ready)).into_iter();
+    for ((source, decision), expected) in tables.chain(others.map(|row| (row, CallState::Waiting))) {
+        let mut world = permission();
+        let mut state = world.state.clone();
+        let command = serde_json::from_value(json!({ "action_id": world.action_id(0), "decision": "allow" }));
+        let decide = command.expect("params");
+        let done = world.decide(|state, context| respond_action(state, &decide, context)).expect("accepted");
+        let mut event = done.events[0].clone();
+        let Fact::ActionResolved(fact) = &mut event.fact else { panic!("the first fact resolves the action") };
+        (fact.source, fact.decision) = (source, decision.to_owned());
+        apply(&mut state, &event);
+        let call = &state.threads[0].active.as_ref().expect("a turn").calls[0];
+        assert_eq!((call.state, state.actions.len()), (expected, 0), "{source:?} {decision:?}");
+    }
 }
 
 #[test]

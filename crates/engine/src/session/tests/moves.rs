@@ -59,8 +59,8 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
         1 => any_object().prop_map(|metadata| Move::Update { metadata }),
         8 => (0..6_usize, any_decision(), proptest::option::of(any_json()))
             .prop_map(|(action, decision, payload)| Move::Respond { action, decision, payload }),
-        3 => (0..12_usize).prop_map(|action| Move::Fire { action }),
-        2 => (0..300_i64).prop_map(|ms| Move::Wait { ms }),
+        6 => (0..6_usize).prop_map(|action| Move::Fire { action }),
+        4 => (0..300_i64).prop_map(|ms| Move::Wait { ms }),
         3 => Just(Move::Restart),
         40 => (thread(), proptest::bool::weighted(0.05), any_say())
             .prop_map(|(thread, stale, say)| Move::Report { thread, stale, say }),
@@ -98,7 +98,7 @@ fn any_draft() -> impl Strategy<Value = ToolDraft> {
 }
 
 fn any_gate() -> impl Strategy<Value = Gate> {
-    let timeout = || (proptest::option::of(0..500_u64), any_on_timeout());
+    let timeout = || (proptest::option::of(0..200_u64), any_on_timeout());
     prop_oneof![
         2 => Just(Gate::Open),
         2 => timeout().prop_map(|(timeout_ms, on_timeout)| Gate::Approval { prompt: "?".into(), timeout_ms, on_timeout }),

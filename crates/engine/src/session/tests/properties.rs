@@ -17,14 +17,14 @@ use crate::{Limits, digest_of};
 const LONG_RUN_MOVES: usize = 12_000;
 
 /// What the state of the bounded session below may take, as JSON: two threads with 4 queued turns and 16 incidents each,
-/// and 8 open actions.
-const STATE_BYTES_MAX: usize = 64 << 10;
+/// and 4 open actions.
+const STATE_BYTES_MAX: usize = 16 << 10;
 
 /// Small bounds, so that they are met.
 fn bounded() -> World {
     let mut world = World::idle();
     world.start_side_thread();
-    world.limits = Limits { queue_turns_max: 4, open_actions_max: 8, model_rounds_max: 12, ..Limits::default() };
+    world.limits = Limits { queue_turns_max: 4, open_actions_max: 4, model_rounds_max: 12, ..Limits::default() };
     world
 }
 
@@ -111,7 +111,7 @@ fn a_long_session_stays_small_and_sees_everything() {
         "tool.failed timed_out",
         "tool.progress interrupted",
         "refused limit_exceeded: queue_turns is 5, the limit is 4",
-        "refused limit_exceeded: open_actions is 9, the limit is 8",
+        "refused limit_exceeded: open_actions is 5, the limit is 4",
         "refused precondition_failed: the arguments are not the ones that were decided on",
         "refused precondition_failed: this run of the turn is over",
     ] {

@@ -143,6 +143,44 @@ fn a_thread_shows_its_turn_its_calls_its_actions_and_its_queue() {
 }
 
 #[test]
+fn a_session_shows_its_shell_its_threads_and_its_sums() {
+    let mut world = World::idle();
+    world.update(json!({ "title": "Colours", "metadata": { "team": "red" } }));
+    world.later(1);
+    world.with_calls(vec![question("ask")]);
+    world.respond(0, "blue");
+    world.ask_model();
+    world.answer(vec![gated("rm")]);
+    world.submit_all(&["t2"]);
+    world.later(1);
+    world.report(Report::Status { phase: factum_model::events::Phase::Working, title: "Busy".into(), detail: None });
+    let snapshot = session_snapshot(&world.state, Vec::new(), Some(9)).expect("a session");
+    assert_eq!(
+        json!(snapshot),
+        json!({
+            "schema_version": "factum-1", "runtime_id": "rt_test", "session_id": "s1", "title": "Colours",
+            "agent": "demo", "created_by": CALLER, "created_at": at(0), "updated_at": at(2),
+            "metadata": { "team": "red" },
+            "threads": [{
+                "thread_id": world.main().thread_id, "status": "waiting_permission", "agent": "demo",
+                "active_turn_id": "t1", "queued_turns": 1, "pending_actions": 1,
+            }],
+            "recent_steps": [], "history_before": 9, "turn_count": 2,
+            "usage": { "input_tokens": 6, "output_tokens": 10 }, "as_of_sequence": world.state.sequence,
+        })
+    );
+    let thread = thread_read_model(&world.state, None).expect("a thread");
+    assert_eq!(thread.updated_at, at(2));
+    assert_eq!(
+        json!(thread.diagnostics),
+        json!({
+            "turns_submitted": 2, "turns_completed": 0, "turns_failed": 0, "turns_cancelled": 0, "incidents_total": 0,
+            "model_requests": 2, "tool_calls": 2, "usage": { "input_tokens": 6, "output_tokens": 10 },
+        })
+    );
+}
+
+#[test]
 fn an_outcome_and_its_incident_are_kept() {
     let mut world = World::idle();
     world.submit_all(&["t1"]);

@@ -13,13 +13,19 @@
 //!
 //! Streams get a small number so that the key of a location, the most numerous entry by far, is 16 bytes.
 
+mod codec;
+mod env;
+
 use std::path::Path;
 
 use bytes::Bytes;
 use heed::types::Bytes as Raw;
-use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, Database, Env, EnvFlags, RoTxn, RwTxn, WithoutTls};
 
+use self::codec::{decode_head, decode_location, encode_head, encode_location, location_key};
+use self::env::{is_key, open_env, refuse_cut_file};
 use crate::contract::{Direction, Head, Sequence, Snapshot};
+use crate::disk;
 use crate::overlay::{Layer, Location, Reflects, StreamTail};
 use crate::scan::{Entry, KeyRange};
 use crate::segment::{u32_at, u64_at};
@@ -31,12 +37,6 @@ type ReadTxn<'a> = RoTxn<'a, WithoutTls>;
 const INDEX_VERSION: u32 = 1;
 const REFLECTS_KEY: &[u8] = b"reflects";
 const REFLECTS_LEN: usize = 36;
-const HEAD_LEN: usize = 56;
-const LOCATION_LEN: usize = 16;
-/// Reads that may be under way at the same time. Each holds its place for microseconds.
-const READERS_MAX: u32 = 4096;
-/// The smallest address space worth trying.
-const MAP_BYTES_MIN: usize = 64 << 20;
 
 /// Why the index cannot be used. The remedy is always the same: build it again from the log.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ impl Index {
     }
 
     fn open_with(path: &Path, map_bytes: usize, flags: EnvFlags) -> Result<Self, IndexError> {
-        std::fs::create_dir_all(path)?;
+        disk::make_folder(path)?;
         let env = open_env(path, map_bytes, flags)?;
         refuse_cut_file(&env, path)?;
         let txn = env.write_txn()?;
@@ -277,93 +277,9 @@ impl Index {
         for (number, tail) in tails {
             for location in &tail.commits {
                 let key = location_key(number, location.first);
-                self.locations.put_with_flags(txn, PutFlags::empty(), &key, &encode_location(location))?;
+                self.locations.put(txn, &key, &encode_location(location))?;
             }
         }
         Ok(())
     }
-}
-
-/// LMDB fails on keys that it could not hold; nothing is stored under such a key, which is all a reader wants to know.
-fn is_key(key: &[u8]) -> bool {
-    !key.is_empty() && key.len() <= crate::KEY_BYTES_MAX
-}
-
-fn open_env(path: &Path, map_bytes: usize, flags: EnvFlags) -> Result<Env<WithoutTls>, IndexError> {
-    let mut size = map_bytes.max(MAP_BYTES_MIN);
-    loop {
-        let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        options.map_size(size).max_dbs(8).max_readers(READERS_MAX);
-        // SAFETY: the memory map is only unsound where somebody else changes the file meanwhile. The store's `LOCK` keeps
-        // other processes out of the directory, LMDB's own lock file guards the threads of this one, and `NO_LOCK` comes
-        // only with `READ_ONLY` under the shared lock that `verify` holds, when nobody writes. A file cut short, which
-        // would fault on access, is refused by `refuse_cut_file` before anything is read.
-        #[allow(unsafe_code)]
-        let opened = unsafe { options.flags(flags).open(path) };
-        match opened {
-            Err(heed::Error::Io(error)) if error.kind() == std::io::ErrorKind::OutOfMemory && size > MAP_BYTES_MIN => {
-                size = (size / 2).max(MAP_BYTES_MIN);
-            }
-            other => return Ok(other?),
-        }
-    }
-}
-
-/// A map that reaches beyond its file faults on access, so a short file must be noticed before it is touched.
-fn refuse_cut_file(env: &Env<WithoutTls>, path: &Path) -> Result<(), IndexError> {
-    let pages = env.info().last_page_number as u64 + 1;
-    let page_size = u64::from(env.unnamed_database_stat().page_size);
-    let len = std::fs::metadata(path.join("data.mdb"))?.len();
-    if len > 0 && len < pages * page_size {
-        return Err(IndexError::Malformed("its file is cut off"));
-    }
-    Ok(())
-}
-
-fn location_key(number: u64, first: Sequence) -> [u8; 16] {
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&number.to_be_bytes());
-    key[8..].copy_from_slice(&first.to_be_bytes());
-    key
-}
-
-fn encode_location(location: &Location) -> [u8; LOCATION_LEN] {
-    let mut bytes = [0; LOCATION_LEN];
-    bytes[..8].copy_from_slice(&location.position.to_le_bytes());
-    bytes[8..12].copy_from_slice(&location.frame_len.to_le_bytes());
-    bytes[12..].copy_from_slice(&location.count.to_le_bytes());
-    bytes
-}
-
-fn decode_location((key, value): (&[u8], &[u8])) -> Result<Location, IndexError> {
-    if key.len() != 16 || value.len() != LOCATION_LEN || u32_at(value, 12) == 0 {
-        return Err(IndexError::Malformed("a location is not readable"));
-    }
-    let mut first = [0; 8];
-    first.copy_from_slice(&key[8..]);
-    Ok(Location {
-        first: u64::from_be_bytes(first),
-        count: u32_at(value, 12),
-        position: u64_at(value, 0),
-        frame_len: u32_at(value, 8),
-    })
-}
-
-fn encode_head(entry: StreamEntry) -> [u8; HEAD_LEN] {
-    let mut bytes = [0; HEAD_LEN];
-    bytes[..8].copy_from_slice(&entry.number.to_le_bytes());
-    bytes[8..16].copy_from_slice(&entry.head.sequence.to_le_bytes());
-    bytes[16..24].copy_from_slice(&entry.head.position.to_le_bytes());
-    bytes[24..].copy_from_slice(&entry.head.hash);
-    bytes
-}
-
-fn decode_head(bytes: &[u8]) -> Result<StreamEntry, IndexError> {
-    if bytes.len() != HEAD_LEN {
-        return Err(IndexError::Malformed("the head of a stream is not readable"));
-    }
-    let mut hash = [0; 32];
-    hash.copy_from_slice(&bytes[24..]);
-    let head = Head { sequence: u64_at(bytes, 8), position: u64_at(bytes, 16), hash };
-    Ok(StreamEntry { number: u64_at(bytes, 0), head })
 }

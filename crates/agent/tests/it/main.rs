@@ -1,0 +1,9 @@
+//! Whole turns against the real engine, in memory, on a paused clock.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, where a surprise has to end the test")]
+
+mod crash;
+mod demo;
+mod random;
+mod rules;
+mod world;

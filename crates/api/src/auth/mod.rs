@@ -1,0 +1,88 @@
+//! Who is calling: from an `Authorization` header and a peer's address to a [`Caller`], or to one uniform refusal.
+//!
+//! Every transport and every stream asks here and nowhere else. Three kinds of credential are known: API keys, which the
+//! runtime looks up; tokens of configured issuers, which `issuer` verifies; and the names of `factum dev`, on loopback only.
+//! What a caller may do is not decided here: the scopes travel in the [`Caller`], and the runtime asks for them.
+//!
+//! Whatever is wrong with a credential, the answer is the same bytes. Why it was refused is in the log, at `debug`.
+
+mod bearer;
+mod claims;
+mod dev;
+mod issuer;
+mod keys;
+mod names;
+mod options;
+mod source;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use factum_model::{ErrorCode, Refusal};
+use factum_runtime::{Caller, Runtime};
+
+use issuer::{Issuer, Rejected};
+pub use keys::KeysError;
+pub use options::{AuthOptions, AuthSetupError, IssuerKeys, IssuerOptions};
+
+/// Checks credentials. A handle; clones share the issuers' keys.
+#[derive(Clone)]
+pub struct Authenticator {
+    runtime: Runtime,
+    dev: bool,
+    issuers: Arc<[Issuer]>,
+}
+
+impl Authenticator {
+    /// Reads the issuers' keys. An issuer behind an address that does not answer is asked again later: a server must be
+    /// able to start while its identity provider is down. A file that cannot be read is a mistake and stops the start.
+    pub async fn new(runtime: Runtime, options: AuthOptions) -> Result<Self, AuthSetupError> {
+        let now = runtime.now();
+        let mut issuers: Vec<Issuer> = Vec::with_capacity(options.issuers.len());
+        for options in options.issuers {
+            if issuers.iter().any(|known| known.name() == options.issuer) {
+                let problem = "is configured twice; one issuer has one set of keys".to_owned();
+                return Err(AuthSetupError::Option { issuer: options.issuer, problem });
+            }
+            issuers.push(Issuer::open(options, now).await?);
+        }
+        Ok(Self { runtime, dev: options.dev, issuers: issuers.into() })
+    }
+
+    /// The caller behind an `Authorization` header value, or behind none. `peer` is the address of the other end of the
+    /// connection, never one that a header claims. Refuses with `unauthenticated` whatever is wrong with the credential,
+    /// and with `unavailable` where it could not be checked.
+    pub async fn authenticate(&self, authorization: Option<&str>, peer: IpAddr) -> Result<Caller, Refusal> {
+        // `::ffff:127.0.0.1` is loopback too.
+        let dev = self.dev && peer.to_canonical().is_loopback();
+        let Some(header) = authorization else {
+            return if dev { Ok(dev::local()) } else { Err(unauthenticated()) };
+        };
+        let token = bearer::token(header).ok_or_else(unauthenticated)?;
+        if let Some(caller) = self.runtime.authenticate_key(token).await? {
+            return Ok(caller);
+        }
+        if let Some(caller) = dev.then(|| dev::named(token)).flatten() {
+            return Ok(caller);
+        }
+        self.verify(token).await
+    }
+
+    async fn verify(&self, token: &str) -> Result<Caller, Refusal> {
+        issuer::verify(&self.issuers, token, self.runtime.now()).await.map_err(|rejected| match rejected {
+            Rejected::Bad(reason) => {
+                tracing::debug!(reason, "credential refused");
+                unauthenticated()
+            }
+            Rejected::NoKeys => Refusal::unavailable("the keys of this token's issuer cannot be read now"),
+        })
+    }
+}
+
+/// The one answer to a missing and to a bad credential.
+pub(crate) fn unauthenticated() -> Refusal {
+    Refusal::new(ErrorCode::Unauthenticated, "a valid credential is needed: Authorization: Bearer …")
+}
+
+#[cfg(test)]
+mod tests;

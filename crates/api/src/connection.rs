@@ -1,0 +1,255 @@
+//! A JSON-RPC connection that stays: requests in both directions of time, subscriptions, event notifications.
+//!
+//! WebSocket and stdio share all of it; each brings a stream of texts and takes a stream of texts. Requests start in the
+//! order they arrive and are answered when they are done. Everything that is sent goes through one bounded queue, so a
+//! client that does not read slows down its own subscriptions and nobody else's.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use factum_model::Refusal;
+use factum_model::id::SessionId;
+use factum_runtime::{Caller, Subscription};
+use futures::stream::FuturesUnordered;
+use futures::{Stream, StreamExt};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::casing::Casing;
+use crate::metrics::Transport;
+use crate::rpc::{self, Body, Fault};
+use crate::state::{State, StreamGuard};
+
+/// How many messages may wait to be sent.
+const OUT_QUEUE: usize = 64;
+
+/// Handles a connection until its client goes or the server closes. `send` is the sending half's queue.
+pub(crate) struct Connection {
+    state: Arc<State>,
+    caller: Caller,
+    out: mpsc::Sender<Bytes>,
+    transport: Transport,
+    subscriptions: HashMap<String, Followed>,
+    counter: u64,
+}
+
+struct Followed {
+    abort: AbortHandle,
+    /// Tells the follower how far the client has acknowledged.
+    acknowledged: tokio::sync::watch::Sender<u64>,
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        self.abort.abort();
+    }
+}
+
+/// What a connection needs and the queue whose other end writes to the wire.
+pub(crate) fn open(state: Arc<State>, caller: Caller, transport: Transport) -> (Connection, mpsc::Receiver<Bytes>) {
+    let (out, queue) = mpsc::channel(OUT_QUEUE);
+    (Connection { state, caller, out, transport, subscriptions: HashMap::new(), counter: 0 }, queue)
+}
+
+impl Connection {
+    /// Serves the texts of a client. Returns when they end, or when the server closes.
+    pub(crate) async fn serve(mut self, mut incoming: impl Stream<Item = Bytes> + Unpin) {
+        let state = self.state.clone();
+        let caller = self.caller.clone();
+        let closing = state.runtime.closing();
+        let mut running = FuturesUnordered::new();
+        let mut open = true;
+        while open || !running.is_empty() {
+            tokio::select! {
+                () = closing.cancelled() => break,
+                Some(answer) = running.next(), if !running.is_empty() => self.send(answer).await,
+                text = incoming.next(), if open && running.len() < state.limits.in_flight_max => match text {
+                    None => open = false,
+                    Some(text) => {
+                        if let Some(text) = self.control(text).await {
+                            running.push(answer_to(&state, &caller, text));
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    async fn send(&self, answer: Option<Vec<u8>>) {
+        if let Some(answer) = answer {
+            // A send that fails means that the client has gone; the incoming side ends next.
+            drop(self.out.send(answer.into()).await);
+        }
+    }
+
+    /// Handles what only a connection can: subscriptions. Everything else is given back.
+    async fn control(&mut self, text: Bytes) -> Option<Bytes> {
+        let request = match rpc::split(&text, &self.state) {
+            Ok(Body::One(one)) => rpc::read(one).ok()?.into_control(),
+            _ => None,
+        };
+        let Some(control) = request else { return Some(text) };
+        let outcome = self.run_control(&control).await;
+        if let Some(id) = control.id {
+            let answer = match outcome {
+                Ok(result) => rpc::answer(Some(&id), Ok(&result)),
+                Err(fault) => rpc::answer(Some(&id), Err(fault)),
+            };
+            self.send(Some(answer)).await;
+        }
+        None
+    }
+
+    async fn run_control(&mut self, control: &Control) -> Result<Box<RawValue>, Fault> {
+        self.state.check_rate(&self.caller)?;
+        let params = control.params.as_ref().map_or("{}", |params| params.get());
+        let result = match control.method {
+            Method::Subscribe => self.subscribe(parse(params)?).await?,
+            Method::Unsubscribe => self.unsubscribe(&parse::<Named>(params)?)?,
+            Method::Acknowledge => self.acknowledge(&parse::<Acknowledge>(params)?)?,
+        };
+        serde_json::value::to_raw_value(&result).map_err(|error| Refusal::internal(error.to_string()).into())
+    }
+
+    async fn subscribe(&mut self, params: Subscribe) -> Result<serde_json::Value, Refusal> {
+        let max = self.state.limits.streams_max;
+        if self.subscriptions.len() >= max {
+            return Err(Refusal::limit("streams", self.subscriptions.len() as u64 + 1, max as u64));
+        }
+        let casing = Casing::parse(params.casing.as_deref())?;
+        let after = params.after.unwrap_or(0);
+        let subscription = self.state.runtime.subscribe(&self.caller, &params.session_id, after).await?;
+        self.counter += 1;
+        let id = format!("sub-{}", self.counter);
+        let (acknowledged, seen) = tokio::sync::watch::channel(after);
+        let follower = Follower {
+            subscription,
+            casing,
+            id: id.clone(),
+            out: self.out.clone(),
+            window: params.window.map(|window| u64::from(window.max(1))),
+            acknowledged: seen,
+            guard: self.state.stream(self.transport),
+        };
+        let abort = tokio::spawn(follower.run()).abort_handle();
+        self.subscriptions.insert(id.clone(), Followed { abort, acknowledged });
+        Ok(json!({ "subscription_id": id, "session_id": params.session_id, "after": after }))
+    }
+
+    fn unsubscribe(&mut self, params: &Named) -> Result<serde_json::Value, Refusal> {
+        let known = self.subscriptions.remove(&params.subscription_id).is_some();
+        if !known {
+            return Err(Refusal::not_found());
+        }
+        Ok(json!({ "subscription_id": params.subscription_id }))
+    }
+
+    fn acknowledge(&mut self, params: &Acknowledge) -> Result<serde_json::Value, Refusal> {
+        let followed = self.subscriptions.get(&params.subscription_id).ok_or_else(Refusal::not_found)?;
+        followed.acknowledged.send_if_modified(|seen| {
+            let newer = params.sequence > *seen;
+            *seen = (*seen).max(params.sequence);
+            newer
+        });
+        let acknowledged = *followed.acknowledged.borrow();
+        Ok(json!({ "subscription_id": params.subscription_id, "acknowledged_sequence": acknowledged }))
+    }
+}
+
+async fn answer_to(state: &State, caller: &Caller, text: Bytes) -> Option<Vec<u8>> {
+    if let Err(refusal) = state.check_rate(caller) {
+        return Some(rpc::answer(None, Err(refusal.into())));
+    }
+    rpc::body(state, caller, &text).await
+}
+
+/// A request only a connection understands.
+struct Control {
+    method: Method,
+    params: Option<Box<RawValue>>,
+    id: Option<Box<RawValue>>,
+}
+
+enum Method {
+    Subscribe,
+    Unsubscribe,
+    Acknowledge,
+}
+
+impl rpc::Request<'_> {
+    fn into_control(self) -> Option<Control> {
+        let method = match &*self.method {
+            "subscribe" => Method::Subscribe,
+            "unsubscribe" => Method::Unsubscribe,
+            // The command of this name is about remote channels; with a subscription_id it is about this connection.
+            "ack_events" if self.params.is_some_and(|params| params.get().contains("\"subscription_id\"")) => {
+                Method::Acknowledge
+            }
+            _ => return None,
+        };
+        Some(Control { method, params: self.params.map(ToOwned::to_owned), id: self.id.map(ToOwned::to_owned) })
+    }
+}
+
+#[derive(Deserialize)]
+struct Subscribe {
+    session_id: SessionId,
+    after: Option<u64>,
+    casing: Option<String>,
+    /// At most this many events are sent beyond the acknowledged one.
+    window: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    subscription_id: String,
+}
+
+#[derive(Deserialize)]
+struct Acknowledge {
+    subscription_id: String,
+    sequence: u64,
+}
+
+fn parse<'a, T: Deserialize<'a>>(params: &'a str) -> Result<T, Refusal> {
+    serde_json::from_str(params).map_err(|error| Refusal::invalid(format!("the params do not fit: {error}")))
+}
+
+/// Sends the events of one subscription.
+struct Follower {
+    subscription: Subscription,
+    casing: Casing,
+    id: String,
+    out: mpsc::Sender<Bytes>,
+    window: Option<u64>,
+    acknowledged: tokio::sync::watch::Receiver<u64>,
+    guard: StreamGuard,
+}
+
+impl Follower {
+    async fn run(mut self) {
+        while let Ok(events) = self.subscription.next().await {
+            for event in events {
+                if let Some(window) = self.window {
+                    let room = |seen: &u64| event.sequence <= seen.saturating_add(window);
+                    if self.acknowledged.wait_for(room).await.is_err() {
+                        return;
+                    }
+                }
+                if self.out.send(notification(&self.id, &self.casing.apply(&event.json))).await.is_err() {
+                    return;
+                }
+                self.guard.sent(1);
+            }
+        }
+    }
+}
+
+fn notification(id: &str, event: &[u8]) -> Bytes {
+    let head = format!(r#"{{"jsonrpc":"2.0","method":"event","params":{{"subscription_id":"{id}","event":"#);
+    [head.as_bytes(), event, b"}}"].concat().into()
+}

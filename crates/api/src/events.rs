@@ -1,0 +1,264 @@
+//! Events over HTTP: a page of JSON, or a stream of server-sent events that resumes where a client left off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Query, State as Extract};
+use axum::response::{IntoResponse, Response};
+use factum_model::Refusal;
+use factum_model::commands::ReadEvents;
+use factum_model::id::SessionId;
+use factum_runtime::{Caller, Subscription, sse_frame};
+use futures::Stream;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::Deserialize;
+
+use crate::casing::Casing;
+use crate::http::{json_response, peer};
+use crate::metrics::Transport;
+use crate::problem::Problem;
+use crate::state::{State, StreamGuard};
+
+/// How long a client waits before it reconnects, told to it at the start of each stream.
+const HELLO: Bytes = Bytes::from_static(b"retry: 1000\n\n");
+/// A comment: it keeps the connection alive and is no event.
+const HEARTBEAT: Bytes = Bytes::from_static(b": heartbeat\n\n");
+
+#[derive(Deserialize)]
+pub(crate) struct EventsQuery {
+    after: Option<String>,
+    before: Option<u64>,
+    limit: Option<u32>,
+    casing: Option<String>,
+}
+
+/// `GET /v1/sessions/{session_id}/events`.
+pub(crate) async fn session_events(
+    Extract(state): Extract<Arc<State>>,
+    Path(session_id): Path<String>,
+    query: Result<Query<EventsQuery>, axum::extract::rejection::QueryRejection>,
+    request: http::Request<Body>,
+) -> Response {
+    let (head, _) = request.into_parts();
+    let run = async {
+        let caller = state.admit(&head.headers, peer(&head)).await?;
+        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
+        let session_id: SessionId = session_id.parse().map_err(|_| Refusal::not_found())?;
+        let casing = Casing::parse(query.casing.as_deref())?;
+        if !wants_stream(&head.headers) {
+            return page(&state, &caller, session_id, query, casing).await;
+        }
+        let after = resume_after(&head.headers, query.after.as_deref())?.unwrap_or(0);
+        let subscription = state.runtime.subscribe(&caller, &session_id, after).await?;
+        let guard = state.stream(Transport::Sse);
+        let recheck = Recheck { state: state.clone(), headers: head.headers.clone(), peer: peer(&head) };
+        Ok(event_stream(follow(subscription, casing, recheck, guard)))
+    };
+    run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
+}
+
+async fn page(
+    state: &State,
+    caller: &Caller,
+    session_id: SessionId,
+    query: EventsQuery,
+    casing: Casing,
+) -> Result<Response, Refusal> {
+    let after = query.after.as_deref().map(parse_sequence).transpose()?;
+    let command = ReadEvents { session_id, after, before: query.before, limit: query.limit };
+    let mut page = state.runtime.call(caller, command).await?;
+    page.events = page.events.into_iter().map(|event| casing.apply_raw(event)).collect();
+    let body = serde_json::to_vec(&page).map_err(|error| Refusal::internal(error.to_string()))?;
+    Ok(json_response(StatusCode::OK, body.into()))
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accept.split(',').any(|part| part.trim().starts_with("text/event-stream"))
+}
+
+/// What the client saw last: the header a reconnecting client sends, else the query.
+fn resume_after(headers: &HeaderMap, query: Option<&str>) -> Result<Option<u64>, Refusal> {
+    let header = headers.get("last-event-id").map(|value| value.to_str().map_err(|_| bad_sequence())).transpose()?;
+    header.filter(|value| !value.is_empty()).or(query).map(parse_sequence).transpose()
+}
+
+fn parse_sequence(text: &str) -> Result<u64, Refusal> {
+    text.trim().parse().map_err(|_| bad_sequence())
+}
+
+fn bad_sequence() -> Refusal {
+    Refusal::invalid("after and Last-Event-ID must be a sequence, a whole number from 0")
+}
+
+/// Looks again, while a stream runs, whether its caller may still have it: keys are revoked and tokens run out.
+struct Recheck {
+    state: Arc<State>,
+    headers: HeaderMap,
+    peer: std::net::IpAddr,
+}
+
+impl Recheck {
+    async fn still_admitted(&self) -> bool {
+        self.state.admit(&self.headers, self.peer).await.is_ok()
+    }
+}
+
+/// The frames of a session, for ever; ends when the server closes or the caller may no longer look.
+fn follow(
+    subscription: Subscription,
+    casing: Casing,
+    recheck: Recheck,
+    guard: StreamGuard,
+) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    let first = Some(HELLO);
+    futures::stream::unfold((subscription, recheck, guard, first), move |(mut subscription, recheck, guard, first)| async move {
+        if let Some(hello) = first {
+            return Some((Ok(hello), (subscription, recheck, guard, None)));
+        }
+        let closing = recheck.state.runtime.closing();
+        let frame = tokio::select! {
+            biased;
+            () = closing.cancelled() => return None,
+            events = subscription.next() => {
+                let events = events.ok()?;
+                guard.sent(events.len());
+                match (casing, events.as_slice()) {
+                    (Casing::Snake, [event]) => event.sse(),
+                    (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
+                    (Casing::Camel, events) => {
+                        let frame = |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
+                        events.iter().map(frame).collect::<Vec<_>>().concat().into()
+                    }
+                }
+            }
+            () = pause(recheck.state.heartbeat) => {
+                if !recheck.still_admitted().await {
+                    return None;
+                }
+                HEARTBEAT
+            }
+        };
+        Some((Ok(frame), (subscription, recheck, guard, None)))
+    })
+}
+
+async fn pause(duration: Duration) {
+    tokio::time::sleep(duration).await;
+}
+
+fn event_stream(stream: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(stream));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that buffer would turn a live stream into a late one.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+const FEED_LIMIT_DEFAULT: u32 = 100;
+const FEED_LIMIT_MAX: u32 = 1_000;
+
+#[derive(Deserialize)]
+pub(crate) struct FeedQuery {
+    after: Option<String>,
+    limit: Option<u32>,
+    casing: Option<String>,
+}
+
+/// `GET /v1/feed`: every stream of the account.
+pub(crate) async fn feed(
+    Extract(state): Extract<Arc<State>>,
+    query: Result<Query<FeedQuery>, axum::extract::rejection::QueryRejection>,
+    request: http::Request<Body>,
+) -> Response {
+    let (head, _) = request.into_parts();
+    let run = async {
+        let caller = state.admit(&head.headers, peer(&head)).await?;
+        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
+        let casing = Casing::parse(query.casing.as_deref())?;
+        let limit = query.limit.unwrap_or(FEED_LIMIT_DEFAULT);
+        if limit == 0 || limit > FEED_LIMIT_MAX {
+            return Err(Refusal::invalid(format!("limit must be 1 to {FEED_LIMIT_MAX}")));
+        }
+        let header = head.headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
+        let cursor = header.map(str::to_owned).or(query.after).filter(|cursor| !cursor.is_empty());
+        if wants_stream(&head.headers) {
+            // Refused now, not in the middle of a stream, where the cursor is bad.
+            state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
+            let guard = state.stream(Transport::Sse);
+            let recheck = Recheck { state: state.clone(), headers: head.headers.clone(), peer: peer(&head) };
+            return Ok(event_stream(follow_feed(caller, cursor, casing, recheck, guard)));
+        }
+        feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await
+    };
+    run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
+}
+
+async fn feed_page(
+    state: &State,
+    caller: &Caller,
+    cursor: Option<&str>,
+    limit: usize,
+    casing: Casing,
+) -> Result<Response, Refusal> {
+    let page = state.runtime.feed(caller, cursor, limit).await?;
+    let mut body = b"{\"events\":[".to_vec();
+    for (at, event) in page.events.iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(&casing.apply(&event.json));
+    }
+    let next = serde_json::Value::String(page.cursor);
+    body.extend_from_slice(format!("],\"next_after\":{next},\"has_more\":{}}}", page.has_more).as_bytes());
+    Ok(json_response(StatusCode::OK, body.into()))
+}
+
+/// The frames of the feed; the id of each is the cursor behind it.
+fn follow_feed(
+    caller: Caller,
+    cursor: Option<String>,
+    casing: Casing,
+    recheck: Recheck,
+    guard: StreamGuard,
+) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    let place = (caller, cursor, recheck, guard, Some(HELLO));
+    futures::stream::unfold(place, move |(caller, mut cursor, recheck, guard, first)| async move {
+        if let Some(hello) = first {
+            return Some((Ok(hello), (caller, cursor, recheck, guard, None)));
+        }
+        let runtime = recheck.state.runtime.clone();
+        let closing = runtime.closing();
+        loop {
+            let page = runtime.feed(&caller, cursor.as_deref(), FEED_LIMIT_DEFAULT as usize).await.ok()?;
+            let frames: Vec<u8> = page.events.iter().flat_map(|event| feed_frame(&event.cursor, &casing.apply(&event.json))).collect();
+            guard.sent(page.events.len());
+            let more = page.has_more;
+            let at = page.cursor;
+            cursor = Some(at.clone());
+            if !frames.is_empty() {
+                return Some((Ok(frames.into()), (caller, cursor, recheck, guard, None)));
+            }
+            if more {
+                continue;
+            }
+            tokio::select! {
+                () = closing.cancelled() => return None,
+                changed = runtime.feed_changed(&caller, &at) => changed.ok()?,
+                () = pause(recheck.state.heartbeat) => {
+                    if !recheck.still_admitted().await {
+                        return None;
+                    }
+                    return Some((Ok(HEARTBEAT), (caller, cursor, recheck, guard, None)));
+                }
+            }
+        }
+    })
+}
+
+fn feed_frame(cursor: &str, json: &[u8]) -> Vec<u8> {
+    [b"id: ", cursor.as_bytes(), b"\ndata: ", json, b"\n\n"].concat()
+}

@@ -1,0 +1,165 @@
+//! gRPC on the same port: `factum.v1.Runtime/Call` and `Subscribe`, with the same JSON as everywhere else.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use factum_model::id::SessionId;
+use factum_model::{ErrorCode, Refusal};
+use factum_runtime::{CallError, Caller};
+use futures::Stream;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::MetadataValue;
+use tonic::{Request, Response, Status};
+
+use crate::casing::Casing;
+use crate::metrics::Transport;
+use crate::state::{Peer, State};
+use crate::status::grpc_code;
+
+/// The generated code.
+#[allow(clippy::all, unreachable_pub, missing_docs)]
+pub mod proto {
+    tonic::include_proto!("factum.v1");
+}
+
+use proto::runtime_server::Runtime as RuntimeService;
+pub(crate) use proto::runtime_server::RuntimeServer;
+use proto::{CallRequest, CallResponse, EventMessage, SubscribeRequest};
+
+/// Where the whole error object is, as JSON; the status has only its code and message.
+pub const ERROR_METADATA: &str = "factum-error-bin";
+
+/// How many events may wait for a client that reads slowly.
+const OUT_QUEUE: usize = 64;
+
+pub(crate) struct Service {
+    state: Arc<State>,
+}
+
+impl Service {
+    pub(crate) fn new(state: Arc<State>) -> Self {
+        Self { state }
+    }
+
+    async fn admit<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
+        let headers = request.metadata().clone().into_headers();
+        let peer = request.extensions().get::<Peer>().map_or(std::net::Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
+        self.state.admit(&headers, peer).await.map_err(|refusal| status(&refusal))
+    }
+}
+
+type Events = Pin<Box<dyn Stream<Item = Result<EventMessage, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl RuntimeService for Service {
+    async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
+        let started = self.state.metrics.start();
+        let caller = self.admit(&request).await?;
+        let CallRequest { method, params } = request.into_inner();
+        let params = if params.trim().is_empty() { "{}" } else { params.as_str() };
+        let outcome = self.state.call(&caller, &method, params).await.map_err(|error| match error {
+            CallError::UnknownMethod => Refusal::new(ErrorCode::NotFound, "there is no such method"),
+            CallError::Refused(refusal) => refusal,
+        });
+        let code = outcome.as_ref().err().map(|refusal| refusal.code);
+        self.state.metrics.request(Transport::Grpc, &method, code, started);
+        let result = outcome.map_err(|refusal| status(&refusal))?;
+        Ok(Response::new(CallResponse { result: result.get().to_owned() }))
+    }
+
+    type SubscribeStream = Events;
+
+    async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<Events>, Status> {
+        let caller = self.admit(&request).await?;
+        let request = request.into_inner();
+        let casing = Casing::parse(Some(&request.casing)).map_err(|refusal| status(&refusal))?;
+        let (sender, receiver) = mpsc::channel(OUT_QUEUE);
+        if request.session_id.is_empty() {
+            let first = self.state.runtime.feed(&caller, some(&request.cursor), 1).await;
+            first.map_err(|refusal| status(&refusal))?;
+            tokio::spawn(follow_feed(self.state.clone(), caller, request.cursor, casing, sender));
+        } else {
+            let session_id: SessionId = request.session_id.parse().map_err(|_| status(&Refusal::not_found()))?;
+            let subscription = self.state.runtime.subscribe(&caller, &session_id, request.after).await;
+            let subscription = subscription.map_err(|refusal| status(&refusal))?;
+            tokio::spawn(follow(self.state.clone(), subscription, casing, sender));
+        }
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+}
+
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+async fn follow(
+    state: Arc<State>,
+    mut subscription: factum_runtime::Subscription,
+    casing: Casing,
+    sender: mpsc::Sender<Result<EventMessage, Status>>,
+) {
+    let guard = state.stream(Transport::Grpc);
+    let closing = state.runtime.closing();
+    loop {
+        let events = tokio::select! {
+            () = closing.cancelled() => return,
+            () = sender.closed() => return,
+            events = subscription.next() => match events {
+                Ok(events) => events,
+                Err(refusal) => return drop(sender.send(Err(status(&refusal))).await),
+            },
+        };
+        for event in events {
+            let message = message(event.sequence, String::new(), &casing.apply(&event.json));
+            if sender.send(Ok(message)).await.is_err() {
+                return;
+            }
+            guard.sent(1);
+        }
+    }
+}
+
+async fn follow_feed(
+    state: Arc<State>,
+    caller: Caller,
+    mut cursor: String,
+    casing: Casing,
+    sender: mpsc::Sender<Result<EventMessage, Status>>,
+) {
+    let guard = state.stream(Transport::Grpc);
+    let closing = state.runtime.closing();
+    loop {
+        let page = match state.runtime.feed(&caller, some(&cursor), 100).await {
+            Ok(page) => page,
+            Err(refusal) => return drop(sender.send(Err(status(&refusal))).await),
+        };
+        for event in &page.events {
+            let message = message(0, event.cursor.clone(), &casing.apply(&event.json));
+            if sender.send(Ok(message)).await.is_err() {
+                return;
+            }
+            guard.sent(1);
+        }
+        cursor = page.cursor;
+        if page.has_more {
+            continue;
+        }
+        tokio::select! {
+            () = closing.cancelled() => return,
+            () = sender.closed() => return,
+            changed = state.runtime.feed_changed(&caller, &cursor) => if changed.is_err() { return },
+        }
+    }
+}
+
+fn message(sequence: u64, cursor: String, event: &[u8]) -> EventMessage {
+    EventMessage { sequence, cursor, event: String::from_utf8_lossy(event).into_owned() }
+}
+
+fn status(refusal: &Refusal) -> Status {
+    let mut status = Status::new(grpc_code(refusal.code), refusal.message.clone());
+    let json = serde_json::to_vec(refusal).unwrap_or_default();
+    status.metadata_mut().insert_bin(ERROR_METADATA, MetadataValue::from_bytes(&json));
+    status
+}

@@ -1,0 +1,105 @@
+//! Commands over HTTP: `POST /rpc` and `POST /v1/{command}`.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State as Extract};
+use axum::response::{IntoResponse, Response};
+use factum_model::{ErrorCode, Refusal};
+use http::{HeaderValue, Request, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::metrics::Transport;
+use crate::problem::Problem;
+use crate::rpc;
+use crate::state::{Peer, State, timed_out};
+use crate::status::http_status;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// `POST /v1/{command}`: the body is the params, the answer is the result.
+pub(crate) async fn command(
+    Extract(state): Extract<Arc<State>>,
+    Path(command): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let started = state.metrics.start();
+    let outcome = run_command(&state, &command, request).await;
+    let code = outcome.as_ref().err().map(|problem| problem.0.code);
+    state.metrics.request(Transport::Http, &command, code, started);
+    outcome.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn run_command(state: &State, command: &str, request: Request<Body>) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let caller = state.admit(&head.headers, peer(&head)).await?;
+    let body = read_body(state, body).await?;
+    let params = match std::str::from_utf8(&body) {
+        Ok(text) if text.trim().is_empty() => "{}",
+        Ok(text) => text,
+        Err(_) => return Err(Refusal::invalid("the body is not UTF-8").into()),
+    };
+    let result = state.call(&caller, command, params).await?;
+    let text: Box<str> = result.into();
+    Ok(json_response(StatusCode::OK, Bytes::from(String::from(text))))
+}
+
+/// `POST /rpc`: one request, a batch, or notifications.
+pub(crate) async fn rpc(Extract(state): Extract<Arc<State>>, request: Request<Body>) -> Response {
+    let started = state.metrics.start();
+    let (response, code) = match run_rpc(&state, request).await {
+        Ok(Some(answer)) => (json_response(StatusCode::OK, answer.into()), None),
+        Ok(None) => (StatusCode::NO_CONTENT.into_response(), None),
+        Err(refusal) => {
+            let status = StatusCode::from_u16(http_status(refusal.code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            let code = refusal.code;
+            let answer = rpc::answer(None, Err(refusal.clone().into()));
+            let mut response = json_response(status, answer.into());
+            // Headers such as Retry-After are the same as on plain HTTP; the body is JSON-RPC's.
+            for (name, value) in Problem(refusal).into_response().headers() {
+                if !response.headers().contains_key(name) {
+                    response.headers_mut().insert(name.clone(), value.clone());
+                }
+            }
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+            (response, Some(code))
+        }
+    };
+    state.metrics.request(Transport::Rpc, "rpc", code, started);
+    response
+}
+
+async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>>, Refusal> {
+    let (head, body) = request.into_parts();
+    let caller = state.admit(&head.headers, peer(&head)).await?;
+    let body = read_body(state, body).await?;
+    Ok(rpc::body(state, &caller, &body).await)
+}
+
+/// The whole body, within its bounds of size and time.
+async fn read_body(state: &State, body: Body) -> Result<Bytes, Refusal> {
+    let max = state.limits.body_bytes_max;
+    let collect = Limited::new(body, max).collect();
+    match tokio::time::timeout(state.limits.request_timeout, collect).await {
+        Err(_) => Err(timed_out(state.limits.request_timeout)),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let message = format!("the body is larger than body_bytes_max, {max} bytes");
+            Err(Refusal::new(ErrorCode::LimitExceeded, message)
+                .with("limit", serde_json::json!({ "name": "body_bytes", "max": max })))
+        }
+        Ok(Err(_)) => Err(Refusal::invalid("the body ended before it was complete")),
+    }
+}
+
+pub(crate) fn peer(head: &http::request::Parts) -> std::net::IpAddr {
+    // The accept loop always puts it there; a request without one is treated as coming from elsewhere.
+    head.extensions.get::<Peer>().map_or(std::net::Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0)
+}
+
+pub(crate) fn json_response(status: StatusCode, body: Bytes) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}

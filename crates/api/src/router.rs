@@ -1,0 +1,95 @@
+//! Which path is what.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State as Extract};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use factum_model::{ErrorCode, Refusal};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::grpc::{RuntimeServer, Service};
+use crate::http::json_response;
+use crate::problem::Problem;
+use crate::state::State;
+use crate::{events, http as commands, openapi, ws};
+
+pub(crate) fn router(state: Arc<State>) -> Router {
+    let max = state.limits.body_bytes_max;
+    let grpc = RuntimeServer::new(Service::new(state.clone())).max_decoding_message_size(max);
+    Router::new()
+        .route("/rpc", post(commands::rpc).get(ws::upgrade))
+        .route("/v1/{command}", post(commands::command))
+        .route("/v1/sessions/{session_id}/events", get(events::session_events))
+        .route("/v1/feed", get(events::feed))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/openapi.json", get(openapi_json))
+        .route("/schemas", get(schemas))
+        .route("/schemas/{*name}", get(schema))
+        .route_service("/factum.v1.Runtime/{method}", grpc)
+        .fallback(not_here)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(state)
+}
+
+async fn not_here() -> Response {
+    Problem(Refusal::new(ErrorCode::NotFound, "there is nothing at this path; GET /openapi.json lists what there is"))
+        .into_response()
+}
+
+async fn wrong_method() -> Response {
+    let problem = Problem(Refusal::invalid("this path does not take this method; GET /openapi.json lists what there is"));
+    let mut response = problem.into_response();
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
+}
+
+/// The process is alive.
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Commands are accepted: the store takes writes and the server is not closing.
+async fn readyz(Extract(state): Extract<Arc<State>>) -> Response {
+    if let Some(reason) = state.runtime.store_poisoned() {
+        return Problem(Refusal::unavailable(format!("the store does not accept writes: {reason}"))).into_response();
+    }
+    if state.runtime.closing().is_cancelled() {
+        return Problem(Refusal::unavailable("the server is shutting down")).into_response();
+    }
+    "ready\n".into_response()
+}
+
+async fn metrics(Extract(state): Extract<Arc<State>>) -> Response {
+    let mut response = Response::new(Body::from(state.metrics.render()));
+    let text = HeaderValue::from_static(crate::metrics::CONTENT_TYPE);
+    response.headers_mut().insert(header::CONTENT_TYPE, text);
+    response
+}
+
+async fn openapi_json() -> Response {
+    json_response(StatusCode::OK, openapi::openapi(None).to_string().into())
+}
+
+async fn schemas() -> Response {
+    json_response(StatusCode::OK, factum_model::schema::bundle().to_string().into())
+}
+
+/// `/schemas/events/{type}` and `/schemas/commands/{name}`, with or without `.json`.
+async fn schema(Path(name): Path<String>) -> Response {
+    let name = name.strip_suffix(".json").unwrap_or(&name);
+    let found = match name.split_once('/') {
+        Some(("events", class)) => factum_model::schema::event_schema(class),
+        Some(("commands", command)) => factum_model::schema::command_schema(command)
+            .map(|schema| serde_json::json!({ "params": schema.params, "result": schema.result })),
+        _ => None,
+    };
+    match found {
+        Some(schema) => json_response(StatusCode::OK, schema.to_string().into()),
+        None => not_here().await,
+    }
+}

@@ -1,0 +1,182 @@
+//! JSON-RPC 2.0: requests, batches and notifications as bytes in, bytes out. Which wire they came over is not known here.
+
+use std::borrow::Cow;
+
+use factum_model::{ErrorCode, Refusal};
+use factum_runtime::{CallError, Caller};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::limits::check_depth;
+use crate::state::State;
+use crate::status::rpc_code;
+
+pub(crate) const PARSE_ERROR: i32 = -32700;
+pub(crate) const INVALID_REQUEST: i32 = -32600;
+pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+
+/// One request. `id` tells an absent one (a notification) from `null`.
+#[derive(Deserialize)]
+pub(crate) struct Request<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(crate) method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(crate) params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(crate) id: Option<&'a RawValue>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault>,
+    id: Option<&'a RawValue>,
+}
+
+/// The error object of an answer.
+#[derive(Serialize)]
+pub(crate) struct Fault {
+    code: i32,
+    message: String,
+    data: Refusal,
+}
+
+impl Fault {
+    pub(crate) fn new(code: i32, refusal: Refusal) -> Self {
+        Self { code, message: refusal.message.clone(), data: refusal }
+    }
+}
+
+impl From<CallError> for Fault {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::UnknownMethod => unknown_method(),
+            CallError::Refused(refusal) => Self::new(rpc_code(refusal.code), refusal),
+        }
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        CallError::Refused(refusal).into()
+    }
+}
+
+pub(crate) fn unknown_method() -> Fault {
+    let message = "there is no such method; GET /openapi.json or `factum call --list` names them all";
+    Fault::new(METHOD_NOT_FOUND, Refusal::new(ErrorCode::NotFound, message))
+}
+
+pub(crate) fn parse_error(error: &serde_json::Error) -> Fault {
+    Fault::new(PARSE_ERROR, Refusal::invalid(format!("this is not JSON: {error}")))
+}
+
+pub(crate) fn invalid_request(why: impl Into<String>) -> Fault {
+    Fault::new(INVALID_REQUEST, Refusal::invalid(why))
+}
+
+/// An answer as bytes.
+pub(crate) fn answer(id: Option<&RawValue>, outcome: Result<&RawValue, Fault>) -> Vec<u8> {
+    let (result, error) = match outcome {
+        Ok(result) => (Some(result), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let answer = Answer { jsonrpc: "2.0", result, error, id };
+    // Every part is JSON already or a plain struct: writing it cannot fail.
+    serde_json::to_vec(&answer).unwrap_or_default()
+}
+
+/// Reads one request out of a text that is JSON.
+pub(crate) fn read(text: &str) -> Result<Request<'_>, Fault> {
+    let request: Request<'_> =
+        serde_json::from_str(text).map_err(|error| invalid_request(format!("this is not a JSON-RPC request: {error}")))?;
+    if request.jsonrpc.as_deref() != Some("2.0") {
+        return Err(invalid_request("jsonrpc must be \"2.0\""));
+    }
+    if let Some(id) = request.id
+        && !matches!(id.get().as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9' | b'n'))
+    {
+        return Err(invalid_request("id must be a string, a number or null"));
+    }
+    Ok(request)
+}
+
+/// The params as the commands want them: an object, `{}` where absent.
+pub(crate) fn params_of<'a>(request: &Request<'a>) -> Result<&'a str, Fault> {
+    match request.params.map(RawValue::get) {
+        None | Some("null") => Ok("{}"),
+        Some(params) if params.starts_with('{') => Ok(params),
+        Some(_) => Err(Refusal::invalid("params must be an object").into()),
+    }
+}
+
+/// A body that may be one request or a batch.
+pub(crate) enum Body<'a> {
+    One(&'a str),
+    Batch(Vec<&'a RawValue>),
+}
+
+/// Tells a batch from a single request; refuses what is not JSON, too deep, empty or too many.
+pub(crate) fn split<'a>(bytes: &'a [u8], state: &State) -> Result<Body<'a>, Fault> {
+    check_depth(bytes, state.limits.json_depth_max)?;
+    let raw: &RawValue = serde_json::from_slice(bytes).map_err(|error| parse_error(&error))?;
+    if !raw.get().starts_with('[') {
+        return Ok(Body::One(raw.get()));
+    }
+    let requests: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(|error| parse_error(&error))?;
+    if requests.is_empty() {
+        return Err(invalid_request("a batch needs at least one request"));
+    }
+    if requests.len() > state.limits.batch_max {
+        return Err(Refusal::limit("batch", requests.len() as u64, state.limits.batch_max as u64).into());
+    }
+    Ok(Body::Batch(requests))
+}
+
+/// Carries out one request. `None` for a notification, which gets no answer whatever happens.
+pub(crate) async fn one(state: &State, caller: &Caller, text: &str) -> Option<Vec<u8>> {
+    let request = match read(text) {
+        Ok(request) => request,
+        Err(fault) => return Some(answer(None, Err(fault))),
+    };
+    let outcome = match params_of(&request) {
+        Ok(params) => state.call(caller, &request.method, params).await.map_err(Fault::from),
+        Err(fault) => Err(fault),
+    };
+    let id = request.id?;
+    Some(match outcome {
+        Ok(result) => answer(Some(id), Ok(&result)),
+        Err(fault) => answer(Some(id), Err(fault)),
+    })
+}
+
+/// Carries out a body. The requests of a batch run in order, so that a later one can build on an earlier one.
+pub(crate) async fn body(state: &State, caller: &Caller, bytes: &[u8]) -> Option<Vec<u8>> {
+    match split(bytes, state) {
+        Err(fault) => Some(answer(None, Err(fault))),
+        Ok(Body::One(text)) => one(state, caller, text).await,
+        Ok(Body::Batch(requests)) => {
+            let mut answers: Vec<u8> = Vec::new();
+            for request in requests {
+                if let Some(answer) = one(state, caller, request.get()).await {
+                    answers.push(if answers.is_empty() { b'[' } else { b',' });
+                    answers.extend_from_slice(&answer);
+                }
+            }
+            if answers.is_empty() {
+                return None;
+            }
+            answers.push(b']');
+            Some(answers)
+        }
+    }
+}

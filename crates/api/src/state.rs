@@ -1,0 +1,207 @@
+//! What every transport shares, and the door every request goes through: who is it, and may it ask now.
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use factum_model::{ErrorCode, Refusal, Trace};
+use factum_runtime::{CallError, Caller, Runtime};
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use http::HeaderMap;
+use serde_json::value::RawValue;
+
+use crate::auth::Authenticator;
+use crate::limits::{TransportLimits, check_depth};
+use crate::metrics::{Metrics, Open, Transport};
+
+/// The longest `traceparent` that is looked at.
+const TRACEPARENT_BYTES: usize = 55;
+
+/// Shared by every request.
+pub(crate) struct State {
+    pub(crate) runtime: Runtime,
+    pub(crate) auth: Authenticator,
+    pub(crate) dev: bool,
+    pub(crate) limits: TransportLimits,
+    pub(crate) heartbeat: Duration,
+    pub(crate) metrics: Arc<Metrics>,
+    rate: DefaultKeyedRateLimiter<(Arc<str>, Arc<str>)>,
+}
+
+/// The remote address of a request, put there by the accept loop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+impl State {
+    pub(crate) fn new(
+        runtime: Runtime,
+        auth: Authenticator,
+        dev: bool,
+        limits: TransportLimits,
+        heartbeat: Duration,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let at_least_one = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_second(at_least_one(limits.requests_per_second))
+            .allow_burst(at_least_one(limits.requests_burst));
+        Self { runtime, auth, dev, limits, heartbeat, metrics, rate: RateLimiter::keyed(quota) }
+    }
+
+    /// The caller behind a request's headers: authenticated, within its rate, with its trace context.
+    pub(crate) async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refusal> {
+        if self.dev {
+            check_origin(headers)?;
+        }
+        let authorization = match headers.get(http::header::AUTHORIZATION) {
+            None => None,
+            Some(value) => Some(value.to_str().map_err(|_| unauthenticated())?),
+        };
+        let mut caller = self.auth.authenticate(authorization, peer).await?;
+        self.check_rate(&caller)?;
+        caller.trace = trace_of(headers);
+        Ok(caller)
+    }
+
+    /// Counts a stream while it is open.
+    pub(crate) fn stream(&self, transport: Transport) -> StreamGuard {
+        StreamGuard::new(&self.metrics, transport)
+    }
+
+    pub(crate) fn check_rate(&self, caller: &Caller) -> Result<(), Refusal> {
+        let Err(not_until) = self.rate.check_key(&(caller.account.clone(), caller.principal.clone())) else {
+            return Ok(());
+        };
+        let wait = not_until.wait_time_from(DefaultClock::default().now());
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+        let message = format!("more than {} requests a second", self.limits.requests_per_second);
+        Err(Refusal::new(ErrorCode::RateLimited, message).with("retry_after_ms", wait_ms))
+    }
+
+    /// Forgets principals that have not called for a while.
+    pub(crate) fn sweep_rates(&self) {
+        self.rate.retain_recent();
+        self.rate.shrink_to_fit();
+    }
+
+    /// Carries a command out within the time limit.
+    pub(crate) async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Box<RawValue>, CallError> {
+        check_depth(params.as_bytes(), self.limits.json_depth_max)?;
+        let call = self.runtime.call_by_name(caller, method, params);
+        match tokio::time::timeout(self.limits.request_timeout, call).await {
+            Ok(answer) => answer,
+            Err(_) => Err(timed_out(self.limits.request_timeout).into()),
+        }
+    }
+}
+
+/// A stream that is open, and where what it sends is counted.
+pub(crate) struct StreamGuard {
+    metrics: Arc<Metrics>,
+    transport: Transport,
+    _open: Open,
+}
+
+impl StreamGuard {
+    pub(crate) fn new(metrics: &Arc<Metrics>, transport: Transport) -> Self {
+        Self { metrics: metrics.clone(), transport, _open: metrics.stream(transport) }
+    }
+
+    pub(crate) fn sent(&self, events: usize) {
+        self.metrics.events_sent(self.transport, events);
+    }
+}
+
+pub(crate) fn unauthenticated() -> Refusal {
+    Refusal::new(ErrorCode::Unauthenticated, "a valid credential is needed: Authorization: Bearer …")
+}
+
+pub(crate) fn timed_out(limit: Duration) -> Refusal {
+    let message = "the request took longer than request_timeout; whether it took effect is not known";
+    Refusal::unavailable(message).with("request_timeout_ms", u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// `factum dev` needs no credential, so a page of some web site must not be able to speak for its visitor: a foreign
+/// `Origin`, or a `Host` that is not this machine (DNS rebinding), is refused.
+fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
+    let refuse = |what: &str| {
+        let message = format!("factum dev answers only this machine, and the {what} header names another one");
+        Err(Refusal::new(ErrorCode::PermissionDenied, message))
+    };
+    if let Some(origin) = headers.get(http::header::ORIGIN) {
+        let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+        if !host.is_some_and(is_loopback_host) {
+            return refuse("Origin");
+        }
+    }
+    match headers.get(http::header::HOST).map(|host| host.to_str()) {
+        None => Ok(()),
+        Some(Ok(host)) if is_loopback_host(host) => Ok(()),
+        Some(_) => refuse("Host"),
+    }
+}
+
+fn is_loopback_host(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost")
+        || name.to_ascii_lowercase().ends_with(".localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Reads W3C trace context; anything malformed is no context.
+pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
+    let parse = || {
+        let value = headers.get("traceparent")?.to_str().ok().filter(|value| value.len() >= TRACEPARENT_BYTES)?;
+        let mut parts = value.split('-');
+        let (_version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
+        let hex = |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase());
+        let zero = |text: &str| text.bytes().all(|b| b == b'0');
+        (hex(trace_id, 32) && hex(span_id, 16) && !zero(trace_id) && !zero(span_id))
+            .then(|| Trace { trace_id: Some(trace_id.into()), span_id: Some(span_id.into()) })
+    };
+    parse().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_counts_as_local() {
+        for (host, local) in [
+            ("localhost", true),
+            ("localhost:7420", true),
+            ("app.localhost:3000", true),
+            ("127.0.0.1:7420", true),
+            ("127.9.9.9", true),
+            ("[::1]:7420", true),
+            ("::1", true),
+            ("evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("localhost.evil.example", false),
+            ("0.0.0.0", false),
+            ("", false),
+        ] {
+            assert_eq!(is_loopback_host(host), local, "{host}");
+        }
+    }
+
+    #[test]
+    fn trace_context_is_taken_only_when_well_formed() {
+        let trace = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("traceparent", value.parse().unwrap());
+            trace_of(&headers).trace_id.map(|id| id.to_string())
+        };
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
+        assert_eq!(trace(&format!("00-{id}-00f067aa0ba902b7-01")).as_deref(), Some(id));
+        assert_eq!(trace("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"), None);
+        assert_eq!(trace("00-00000000000000000000000000000000-00f067aa0ba902b7-01"), None);
+        assert_eq!(trace("junk"), None);
+    }
+}

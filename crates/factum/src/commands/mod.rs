@@ -1,0 +1,49 @@
+//! One file per subcommand: its flags and what it does.
+
+pub(crate) mod bench;
+pub(crate) mod call;
+pub(crate) mod completions;
+pub(crate) mod dev;
+pub(crate) mod doctor;
+pub(crate) mod key;
+pub(crate) mod reference;
+pub(crate) mod repair;
+pub(crate) mod serve;
+pub(crate) mod stdio;
+pub(crate) mod tail;
+pub(crate) mod verify;
+
+use std::future::Future;
+
+use anyhow::{Context, Result};
+
+use crate::cli::{App, Command};
+use crate::failure::Exit;
+
+/// Runs a subcommand to its end.
+pub(crate) fn run(command: Command, app: &App) -> Result<Exit> {
+    match command {
+        Command::Dev(dev) => block_on(dev::run(dev, app)),
+        Command::Serve(serve) => block_on(serve::run(serve, app)),
+        Command::Call(call) => block_on(call::run(call, app)),
+        Command::Tail(tail) => block_on(tail::run(tail, app)),
+        Command::Stdio(stdio) => block_on(stdio::run(stdio, app)),
+        Command::Key(key) => key::run(key, app),
+        Command::Verify(verify) => verify::run(&verify, app),
+        Command::Repair(repair) => repair::run(&repair, app),
+        Command::Doctor(doctor) => doctor::run(&doctor, app),
+        Command::Completions(completions) => completions::run(&completions, app),
+        Command::Reference(reference) => reference::run(&reference, app),
+        Command::Bench(bench) => bench::run(bench, app),
+    }
+}
+
+/// A runtime with one worker per core.
+fn block_on(work: impl Future<Output = Result<Exit>>) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("the threads of the runtime cannot be started")?;
+    let exit = runtime.block_on(work);
+    // A read from stdin that nobody waits for any more must not keep the process alive.
+    runtime.shutdown_background();
+    exit
+}

@@ -1,0 +1,117 @@
+//! From settings to the options of the crates below. A limit that is added there has to be named here to compile.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use factum_runtime::ShellLimits;
+use factum_store::Background;
+use secrecy::SecretString;
+
+use super::issuers::{Issuer, Keys};
+use super::settings::Settings;
+use crate::server::{IssuerKeys, IssuerOptions, TransportLimits};
+
+impl Settings {
+    pub(crate) fn transport_limits(&self) -> TransportLimits {
+        let limits = &self.limits;
+        TransportLimits {
+            body_bytes_max: limits.body_bytes_max,
+            json_depth_max: limits.json_depth_max,
+            requests_per_second: limits.requests_per_second,
+            requests_burst: limits.requests_burst,
+            connections_max: limits.connections_max,
+            request_timeout: Duration::from_millis(limits.request_timeout_ms),
+            header_timeout: Duration::from_millis(limits.header_timeout_ms),
+            streams_max: limits.streams_max,
+            batch_max: limits.batch_max,
+            ws_message_bytes_max: limits.ws_message_bytes_max,
+            in_flight_max: limits.in_flight_max,
+            drain_timeout: Duration::from_millis(limits.drain_timeout_ms),
+        }
+    }
+
+    pub(crate) fn engine_limits(&self) -> factum_engine::Limits {
+        let limits = &self.limits;
+        factum_engine::Limits {
+            queue_turns_max: limits.queue_turns_max,
+            threads_max: limits.threads_max,
+            open_actions_max: limits.open_actions_max,
+            input_parts_max: limits.input_parts_max,
+            metadata_bytes_max: limits.metadata_bytes_max,
+            title_chars_max: limits.title_chars_max,
+            idempotency_key_chars_max: limits.idempotency_key_chars_max,
+            tool_calls_max: limits.tool_calls_max,
+            model_rounds_max: limits.model_rounds_max,
+        }
+    }
+
+    pub(crate) fn shell_limits(&self) -> ShellLimits {
+        let limits = &self.limits;
+        ShellLimits {
+            session_idle: Duration::from_millis(limits.session_idle_ms),
+            sweep_interval: Duration::from_millis(limits.sweep_interval_ms),
+            snapshot_events: limits.snapshot_events,
+            page_events_max: limits.page_events_max,
+            window_steps_max: limits.window_steps_max,
+            recover_parallel: limits.recover_parallel,
+        }
+    }
+
+    pub(crate) fn store_options(&self) -> factum_store::Options {
+        let store = &self.store;
+        factum_store::Options {
+            first_segment_bytes: store.first_segment_bytes,
+            segment_bytes_max: store.segment_bytes_max,
+            checkpoint_bytes: store.checkpoint_bytes,
+            overlay_bytes_max: store.overlay_bytes_max,
+            batch_bytes_max: store.batch_bytes_max,
+            queue_commits_max: store.queue_commits_max,
+            queue_bytes_max: store.queue_bytes_max,
+            index_map_bytes: store.index_map_bytes,
+            background: Background::Threads,
+        }
+    }
+
+    /// The issuers, with the secrets of those that share one read from their files.
+    pub(crate) fn issuer_options(&self) -> Result<Vec<IssuerOptions>> {
+        self.auth.issuers.iter().map(issuer_options).collect()
+    }
+}
+
+fn issuer_options(issuer: &Issuer) -> Result<IssuerOptions> {
+    let keys = match &issuer.keys {
+        Keys::JwksUrl(url) => IssuerKeys::JwksUrl(url.clone()),
+        Keys::JwksFile(path) => IssuerKeys::JwksFile(path.clone()),
+        Keys::PemFile(path) => IssuerKeys::PemFile(path.clone()),
+        Keys::SecretFile(path) => {
+            let secret = std::fs::read_to_string(path).with_context(|| {
+                format!("the secret of issuer {:?} cannot be read from {}", issuer.issuer, path.display())
+            })?;
+            IssuerKeys::Secret(SecretString::from(secret.trim_end().to_owned()))
+        }
+    };
+    let usual = IssuerOptions::new(&issuer.issuer, &issuer.audience, keys);
+    Ok(IssuerOptions {
+        algorithms: issuer.algorithms.clone(),
+        account_claim: issuer.account_claim.clone().unwrap_or(usual.account_claim),
+        principal_claim: issuer.principal_claim.clone().unwrap_or(usual.principal_claim),
+        scopes_claim: issuer.scopes_claim.clone().unwrap_or(usual.scopes_claim),
+        leeway_seconds: issuer.leeway_seconds.unwrap_or(usual.leeway_seconds),
+        ..usual
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_crates_below() {
+        let settings = Settings::default();
+        assert_eq!(settings.engine_limits(), factum_engine::Limits::default());
+        let same = |ours: String, theirs: String| assert_eq!(ours, theirs);
+        same(format!("{:?}", settings.shell_limits()), format!("{:?}", ShellLimits::default()));
+        same(format!("{:?}", settings.store_options()), format!("{:?}", factum_store::Options::default()));
+        same(format!("{:?}", settings.transport_limits()), format!("{:?}", TransportLimits::default()));
+    }
+}

@@ -1,0 +1,223 @@
+//! Every setting, declared once: its name, type, default and meaning. Parsing, the environment variables and the
+//! reference page are all made from this list, so none of them can know something the others do not.
+//!
+//! A setting `name` of `[section]` is also `FACTUM_SECTION_NAME`; the few that most people set have a shorter variable.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use factum_engine::Limits as EngineLimits;
+use factum_runtime::ShellLimits;
+use factum_store::Options as StoreOptions;
+
+use super::issuers::Issuer;
+use super::log::{LogFormat, LogLevel};
+use super::value::Value;
+use crate::server::TransportLimits;
+
+/// A setting as the reference and the environment see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) section: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) default: String,
+    pub(crate) env: String,
+    pub(crate) meaning: String,
+}
+
+/// A section of the file.
+pub(crate) struct Section {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: String,
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// Where a value is read from.
+#[derive(Clone, Copy)]
+pub(crate) enum Input<'a> {
+    Toml(&'a toml::Value),
+    Text(&'a str),
+}
+
+impl Input<'_> {
+    fn read<T: Value>(self) -> Result<T, String> {
+        match self {
+            Self::Toml(value) => T::from_toml(value),
+            Self::Text(text) => T::from_text(text),
+        }
+    }
+}
+
+/// There is no setting of this name.
+pub(crate) struct Unknown;
+
+macro_rules! settings {
+    ($($(#[doc = $section_doc:literal])* $section:ident: $type:ident {
+        $($(#[doc = $doc:literal])* $name:ident: $value:ty = $default:expr $(, $env:literal)?;)*
+    })*) => {
+        $($(#[doc = $section_doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub(crate) struct $type {
+            $($(#[doc = $doc])* pub(crate) $name: $value,)*
+        }
+
+        impl Default for $type {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        })*
+
+        /// All settings, with the values that hold.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub(crate) struct Settings {
+            $($(#[doc = $section_doc])* pub(crate) $section: $type,)*
+        }
+
+        impl Settings {
+            /// Sets one setting by name. The inner error says what is wrong with the value.
+            pub(crate) fn set(&mut self, section: &str, name: &str, input: Input<'_>) -> Result<Result<(), String>, Unknown> {
+                match (section, name) {
+                    $($((stringify!($section), stringify!($name)) => {
+                        Ok(input.read().map(|value| self.$section.$name = value))
+                    })*)*
+                    _ => Err(Unknown),
+                }
+            }
+
+            /// Every section with its settings, in the order of the reference.
+            pub(crate) fn sections() -> Vec<Section> {
+                let defaults = Settings::default();
+                vec![$(Section {
+                    name: stringify!($section),
+                    meaning: meaning(&[$($section_doc),*]),
+                    settings: vec![$(Setting {
+                        section: stringify!($section),
+                        name: stringify!($name),
+                        kind: <$value as Value>::KIND,
+                        default: defaults.$section.$name.show(),
+                        env: env_name(stringify!($section), stringify!($name), &[$($env)?]),
+                        meaning: meaning(&[$($doc),*]),
+                    },)*],
+                },)*]
+            }
+        }
+    };
+}
+
+fn meaning(lines: &[&str]) -> String {
+    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+}
+
+fn env_name(section: &str, name: &str, short: &[&str]) -> String {
+    short.first().map_or_else(|| format!("FACTUM_{section}_{name}").to_uppercase(), |short| (*short).to_owned())
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+settings! {
+    /// The one port.
+    server: Server {
+        /// Where to listen. Port 0 picks a free one.
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 7420)), "FACTUM_LISTEN";
+        /// The longest silence on a stream before a heartbeat is sent.
+        heartbeat_ms: u64 = 15_000;
+    }
+    /// Bounds. A request that passes one is refused with `limit_exceeded` or `rate_limited` and told which.
+    limits: Limits {
+        /// Bytes of a request's body.
+        body_bytes_max: usize = TransportLimits::default().body_bytes_max;
+        /// How deep JSON may be nested.
+        json_depth_max: usize = TransportLimits::default().json_depth_max;
+        /// Requests per second of one principal, on average.
+        requests_per_second: u32 = TransportLimits::default().requests_per_second;
+        /// Requests of one principal at once, above the average.
+        requests_burst: u32 = TransportLimits::default().requests_burst;
+        /// Open connections.
+        connections_max: usize = TransportLimits::default().connections_max;
+        /// How long one request may take. Streams are not requests.
+        request_timeout_ms: u64 = millis(TransportLimits::default().request_timeout);
+        /// How long a client may take to send its headers.
+        header_timeout_ms: u64 = millis(TransportLimits::default().header_timeout);
+        /// Streams of one connection.
+        streams_max: usize = TransportLimits::default().streams_max;
+        /// Calls of one JSON-RPC batch.
+        batch_max: usize = TransportLimits::default().batch_max;
+        /// Bytes of one WebSocket message.
+        ws_message_bytes_max: usize = TransportLimits::default().ws_message_bytes_max;
+        /// Commands under way at once on one WebSocket or stdio connection.
+        in_flight_max: usize = TransportLimits::default().in_flight_max;
+        /// How long a shutdown waits for requests under way.
+        drain_timeout_ms: u64 = millis(TransportLimits::default().drain_timeout);
+        /// Turns that wait in one thread.
+        queue_turns_max: usize = EngineLimits::default().queue_turns_max;
+        /// Threads of one session.
+        threads_max: usize = EngineLimits::default().threads_max;
+        /// Actions open at once in one session.
+        open_actions_max: usize = EngineLimits::default().open_actions_max;
+        /// Parts of one input.
+        input_parts_max: usize = EngineLimits::default().input_parts_max;
+        /// Bytes of a caller's metadata or options, as JSON.
+        metadata_bytes_max: usize = EngineLimits::default().metadata_bytes_max;
+        /// Characters of a title.
+        title_chars_max: usize = EngineLimits::default().title_chars_max;
+        /// Characters of an idempotency key.
+        idempotency_key_chars_max: usize = EngineLimits::default().idempotency_key_chars_max;
+        /// Tool calls of one model answer.
+        tool_calls_max: usize = EngineLimits::default().tool_calls_max;
+        /// Model requests of one turn.
+        model_rounds_max: u32 = EngineLimits::default().model_rounds_max;
+        /// How long a session without work stays in memory.
+        session_idle_ms: u64 = millis(ShellLimits::default().session_idle);
+        /// How often sessions without work are looked for.
+        sweep_interval_ms: u64 = millis(ShellLimits::default().sweep_interval);
+        /// Events between two snapshots of a session: the most that has to be folded to open one.
+        snapshot_events: u64 = ShellLimits::default().snapshot_events;
+        /// Events a page returns at most.
+        page_events_max: usize = ShellLimits::default().page_events_max;
+        /// Steps a window of `get_session` returns at most.
+        window_steps_max: usize = ShellLimits::default().window_steps_max;
+        /// Sessions that are recovered at the same time after a start.
+        recover_parallel: usize = ShellLimits::default().recover_parallel;
+    }
+    /// The embedded store. The defaults suit a server; measure before changing the sizes.
+    store: Store {
+        /// The directory of the log, the index, the blobs and the server's secret. `factum serve` wants it said.
+        data_dir: PathBuf = PathBuf::from("./.factum"), "FACTUM_DATA_DIR";
+        /// Capacity of the first log segment. Each next one doubles.
+        first_segment_bytes: u64 = StoreOptions::default().first_segment_bytes;
+        /// Where doubling stops.
+        segment_bytes_max: u64 = StoreOptions::default().segment_bytes_max;
+        /// The derived index is written down after this many bytes of log or memory. Bounds the replay at a start.
+        checkpoint_bytes: u64 = StoreOptions::default().checkpoint_bytes;
+        /// Memory for what is not yet in the derived index. Beyond it commits are refused.
+        overlay_bytes_max: usize = StoreOptions::default().overlay_bytes_max;
+        /// The most one write to the log takes together, unless a single commit is larger.
+        batch_bytes_max: usize = StoreOptions::default().batch_bytes_max;
+        /// Commits that may wait for the writer.
+        queue_commits_max: usize = StoreOptions::default().queue_commits_max;
+        /// Bytes that may wait for the writer.
+        queue_bytes_max: usize = StoreOptions::default().queue_bytes_max;
+        /// Address space for the derived index. Costs nothing until it is used.
+        index_map_bytes: usize = StoreOptions::default().index_map_bytes;
+    }
+    /// Who answers.
+    agents: Agents {
+        /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer.
+        scripts: Vec<PathBuf> = Vec::new(), "FACTUM_SCRIPTS";
+    }
+    /// Whose tokens are accepted, besides the API keys that `factum key create` makes.
+    auth: Auth {
+        /// Issuers of JSON Web Tokens, as `[[auth.issuers]]` tables; in the environment as a JSON list.
+        issuers: Vec<Issuer> = Vec::new();
+    }
+    /// What goes to stderr.
+    log: Log {
+        /// `text` for people, `json` for machines: one object per line.
+        format: LogFormat = LogFormat::Text;
+        /// `error`, `warn`, `info`, `debug` or `trace`. `factum dev` starts with `warn`, to keep its banner readable.
+        level: LogLevel = LogLevel::Info;
+    }
+}

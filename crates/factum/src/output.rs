@@ -1,0 +1,104 @@
+//! What is printed, and where: data on stdout, messages on stderr. Nothing else in the binary writes to either.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use serde::Serialize;
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
+
+/// How data is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// One JSON document, on several lines where it goes to a terminal.
+    Json,
+    /// JSON, one value per line.
+    Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The two streams, as the global flags want them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) format: Option<Format>,
+    terminal: bool,
+    quiet: bool,
+}
+
+impl Output {
+    pub(crate) fn new(format: Option<Format>, color: Color, quiet: bool) -> Self {
+        let choice = match color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::AlwaysAnsi,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+        Self { format, terminal: io::stdout().is_terminal(), quiet }
+    }
+
+    /// Whether data is wanted for a machine.
+    pub(crate) fn is_json(&self) -> bool {
+        matches!(self.format, Some(Format::Json | Format::Jsonl))
+    }
+
+    /// A line of data.
+    pub(crate) fn line(&self, text: impl Display) -> io::Result<()> {
+        self.text(format_args!("{text}\n"))
+    }
+
+    /// Data as it is. Flushed at once, for whoever reads along.
+    pub(crate) fn text(&self, text: impl Display) -> io::Result<()> {
+        let mut stdout = anstream::stdout().lock();
+        write!(stdout, "{text}")?;
+        stdout.flush()
+    }
+
+    /// A JSON value: readable on a terminal, compact for a pipe.
+    pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
+        let pretty = self.terminal && self.format != Some(Format::Jsonl);
+        let text = if pretty { serde_json::to_string_pretty(value)? } else { serde_json::to_string(value)? };
+        self.line(text)
+    }
+
+    /// A list: one document, or one line for each.
+    pub(crate) fn rows(&self, rows: &[impl Serialize]) -> io::Result<()> {
+        if self.format == Some(Format::Jsonl) {
+            rows.iter().try_for_each(|row| self.json(row))
+        } else {
+            self.json(&rows)
+        }
+    }
+
+    /// A message. A stderr that is gone is nobody's problem.
+    pub(crate) fn note(&self, text: impl Display) {
+        if !self.quiet {
+            say(text);
+        }
+    }
+
+    /// A message that `-q` does not silence.
+    pub(crate) fn warn(&self, text: impl Display) {
+        say(format_args!("{YELLOW}warning:{YELLOW:#} {text}"));
+    }
+}
+
+/// An error, whatever the flags say.
+pub(crate) fn say(text: impl Display) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = writeln!(stderr, "{text}");
+    let _ = stderr.flush();
+}
