@@ -44,7 +44,7 @@ pub(crate) fn exposed_advice(data_dir: &Path) -> String {
 fn read(mut file: File, path: &Path) -> Result<Kept> {
     let mut bytes = Vec::with_capacity(BYTES + 1);
     let mode = file.metadata().map(|metadata| metadata.mode())?;
-    file.by_ref().take(BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Read::by_ref(&mut file).take(BYTES as u64 + 1).read_to_end(&mut bytes)?;
     let bytes: [u8; BYTES] = bytes.try_into().map_err(|_| {
         Problem::cannot_run(format!("{} is not a secret of {BYTES} bytes", path.display())).advice(
             "restore it from a backup; deleting it makes a new one, and every API key and cursor made with the old one is refused",

@@ -141,7 +141,7 @@ impl Usage {
     pub fn plus(&self, other: &Usage) -> Usage {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
         Usage {
             input_tokens: sum(self.input_tokens, other.input_tokens),

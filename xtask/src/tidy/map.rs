@@ -12,13 +12,13 @@ pub(super) fn check(files: &[File]) -> Vec<Finding> {
     let Some(map) = files.iter().find(|file| file.path == MAP) else {
         return vec![Finding::new(MAP, 1, "does not exist; write the map of the codebase")];
     };
-    let named: Vec<(usize, &str)> =
-        map.lines().flat_map(|(number, line)| crates_in(line).map(move |name| (number, name))).collect();
-    let missing = crates.iter().filter(|name| !named.iter().any(|(_, n)| n == *name));
-    let deleted = named.iter().filter(|(_, name)| !crates.contains(name));
-    let not_on_map = |name: &&str| Finding::new(MAP, 1, format!("does not name `crates/{name}`; say what it is for"));
-    let not_there = |(line, name): &(usize, &str)| {
-        Finding::new(MAP, *line, format!("names `crates/{name}`, which does not exist; correct the map"))
+    let missing = crates.iter().filter(|name| !map.text.contains(&format!("- **{name}**")));
+    let paths = map.lines().flat_map(|(number, line)| crates_in(line).map(move |name| (number, name)));
+    let deleted = paths.filter(|(_, name)| !crates.contains(name));
+    let not_on_map =
+        |name: &&str| Finding::new(MAP, 1, format!("has no entry `- **{name}**: …`; say what that crate is for"));
+    let not_there = |(line, name): (usize, &str)| {
+        Finding::new(MAP, line, format!("names `crates/{name}`, which does not exist; correct the map"))
     };
     missing.map(not_on_map).chain(deleted.map(not_there)).collect()
 }
@@ -44,21 +44,21 @@ mod tests {
 
     #[test]
     fn a_crate_on_the_map_is_fine() {
-        assert!(found("`crates/model`: the vocabulary. See `crates/*`.\n").is_empty());
+        assert!(found("- **model**: the vocabulary, in `crates/model/src`. See `crates/*`.\n").is_empty());
     }
 
     #[test]
     fn a_crate_that_is_not_on_the_map_is_found() {
         assert_eq!(
-            found("`crates/models`\n")[0],
-            "ARCHITECTURE.md:1: does not name `crates/model`; say what it is for"
+            found("- **models**: in `crates/model`\n"),
+            ["ARCHITECTURE.md:1: has no entry `- **model**: …`; say what that crate is for"]
         );
     }
 
     #[test]
     fn a_crate_that_was_deleted_is_found() {
         assert_eq!(
-            found("crates/model\ncrates/old/src\n"),
+            found("- **model**\n`crates/old/src`\n"),
             ["ARCHITECTURE.md:2: names `crates/old`, which does not exist; correct the map"]
         );
     }

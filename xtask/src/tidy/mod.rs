@@ -53,6 +53,7 @@ pub(crate) fn run() -> Result<()> {
     }
     match findings.len() {
         0 => println!("tidy: {} files, nothing to say", files.len()),
+        1 => bail!("1 finding"),
         count => bail!("{count} findings"),
     }
     Ok(())

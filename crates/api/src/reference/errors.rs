@@ -10,7 +10,8 @@ A refusal is the same object on every transport: `code`, `message` (for people),
 succeed later, unchanged) and `details` (facts to act on). A refused command has written nothing.
 
 HTTP answers with `application/problem+json`: that object, with RFC 9457's `type`, `title`, `status` and `detail` beside it.
-JSON-RPC answers with an error whose `data` is that object. gRPC answers with a status whose message is the same.
+JSON-RPC answers with an error whose `data` is that object. gRPC answers with a status
+of the same message, and that object as JSON in the metadata `factum-error-bin`.
 
 Faults of JSON-RPC itself have its own numbers: -32700 (not JSON), -32600 (not a request), -32601 (no such method).";
 

@@ -26,8 +26,7 @@ fn value(shapes: &Shapes, name: &str, schema: &Value, depth: usize) -> Value {
     }
     match type_of(schema) {
         Some("string") if schema["format"] == "date-time" => json!("2030-01-01T00:00:00Z"),
-        Some("string") if name.ends_with("principal") => json!("agent://assistant"),
-        Some("string") => json!(if name.is_empty() { "text" } else { name }),
+        Some("string") => json!(word(name)),
         Some("integer" | "number") => json!(schema["minimum"].as_u64().unwrap_or(1).max(1)),
         Some("boolean") => json!(true),
         Some("array") => json!([value(shapes, name, &schema["items"], depth - 1)]),
@@ -39,4 +38,17 @@ fn object(shapes: &Shapes, schema: &Value, depth: usize) -> Value {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let field = |name: &str| (name.to_owned(), value(shapes, name, &schema["properties"][name], depth - 1));
     required.map(field).collect::<Map<_, _>>().into()
+}
+
+/// A text for a field, by its name.
+fn word(name: &str) -> &str {
+    match name {
+        "" | "text" => "hello",
+        "decision" => "approve",
+        "objective" => "Summarise the report",
+        "principal" => "agent://assistant",
+        "reason" => "no longer needed",
+        "to" => "task_0198c0de-0000-7000-8000-000000000001",
+        name => name,
+    }
 }

@@ -41,22 +41,13 @@ impl Shapes {
         self.document["$defs"].as_object().into_iter().flatten()
     }
 
-    /// The names of the definitions that have an entry of their own: those a command or an event is not already.
+    /// The names of the definitions that others refer to, sorted. The rest are a command's or an event's own.
     pub(super) fn shared(&self) -> Vec<&str> {
-        let target = |schema: &Value| name_of(schema).map(str::to_owned);
-        let members = |member: &str| self.document[member].as_object().into_iter().flatten().map(|(_, entry)| entry);
-        let commands = members("commands").flat_map(|entry| [target(&entry["params"]), target(&entry["result"])]);
-        let events = members("events").map(|entry| target(&entry["properties"]["payload"]));
-        let own: Vec<String> = commands.chain(events).flatten().collect();
-        let shared = |name: &&str| !is_identity(name) && (!own.iter().any(|own| own == name) || self.is_nested(name));
-        let mut names: Vec<_> = self.definitions().map(|(name, _)| name.as_str()).filter(shared).collect();
+        let nested = |name: &&str| self.definitions().any(|(_, schema)| refers_to(schema, name));
+        let names = self.definitions().map(|(name, _)| name.as_str());
+        let mut names: Vec<_> = names.filter(|name| !is_identity(name)).filter(nested).collect();
         names.sort_unstable();
         names
-    }
-
-    /// Whether a definition is used inside of another one.
-    fn is_nested(&self, name: &str) -> bool {
-        self.definitions().any(|(_, schema)| refers_to(schema, name))
     }
 
     /// The schema itself, wherever it is written.
@@ -72,7 +63,10 @@ impl Shapes {
             name: name.clone(),
             kind: self.kind(schema),
             required: required.contains(&name.as_str()),
-            description: description(schema).or_else(|| self.words_note(schema)).unwrap_or_default(),
+            description: description(schema)
+                .or_else(|| self.words_note(schema))
+                .or_else(|| usual(name).map(str::to_owned))
+                .unwrap_or_default(),
         };
         schema["properties"].as_object().into_iter().flatten().map(field).collect()
     }
@@ -115,6 +109,9 @@ impl Shapes {
     }
 
     fn words_note(&self, schema: &Value) -> Option<String> {
+        if schema.get("const").is_some() {
+            return None;
+        }
         let target = options(schema).and_then(|mut options| options.next()).unwrap_or(schema);
         let words = self.words(self.resolve(target));
         let few = !words.is_empty() && words.len() <= WORDS_INLINE_MAX;
@@ -132,6 +129,18 @@ impl Shapes {
             [code(&field.name), field.kind, required.to_owned(), field.description]
         };
         page.table(["field", "type", "required", "description"], fields.into_iter().map(row));
+    }
+}
+
+/// What fields of this name mean wherever they are.
+fn usual(name: &str) -> Option<&'static str> {
+    match name {
+        "cursor" => Some("Where to go on: the `next_cursor` of the page before. Opaque."),
+        "idempotency_key" => Some("The same key gives the same answer, however often it is sent."),
+        "limit" => Some("How many to return at most."),
+        "metadata" => Some("Yours. Never interpreted."),
+        "next_cursor" => Some("Absent on the last page."),
+        _ => None,
     }
 }
 

@@ -10,7 +10,8 @@ const ABOUT: &str = "Shapes that commands and events share, by name. Ids are in 
 pub(super) fn page(shapes: &Shapes) -> String {
     let mut page = Page::new("Types", ABOUT);
     let names = shapes.shared();
-    page.list(names.iter().map(|name| format!("[{name}](#{})", anchor(name))));
+    let contents: Vec<_> = names.iter().map(|name| format!("[{name}](#{})", anchor(name))).collect();
+    page.text(&contents.join(", "));
     for name in names {
         let Some((_, schema)) = shapes.definitions().find(|(definition, _)| *definition == name) else { continue };
         page.heading(2, name);

@@ -212,8 +212,12 @@ fn parse_expiry(when: &str, now: Timestamp) -> Result<Timestamp> {
     if let Ok(at) = when.parse::<Timestamp>() {
         return Ok(at);
     }
-    let days = when.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).and_then(|days| days.checked_mul(24));
-    let span = days.map(SignedDuration::from_hours).or_else(|| when.parse::<SignedDuration>().ok());
+    // Jiff's spans have no days, since a day is not always the same; a key's is.
+    let days = when.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
+    let span = match days {
+        Some(days) => days.checked_mul(24 * 60 * 60).map(SignedDuration::from_secs),
+        None => when.parse().ok(),
+    };
     let at = span.and_then(|span| now.checked_add(span).ok());
     at.ok_or_else(|| {
         Problem::cannot_run(format!("{when:?} is not a time")).advice("write 90d, 12h or 2030-01-01T00:00:00Z").into()

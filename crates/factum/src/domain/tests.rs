@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use factum_agent::Agents;
-use factum_model::commands::*;
 use factum_model::registry::Scopes;
 use factum_runtime::{Caller, Options, Runtime, Secret};
 use factum_store::{Blobs, MemoryStore, ReadLimit, Store};

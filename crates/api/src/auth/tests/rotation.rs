@@ -53,8 +53,10 @@ struct KeyServer {
     shared: Arc<Shared>,
 }
 
+type Answer = fn(&Shared) -> Response;
+
 struct Shared {
-    answer: Mutex<fn(&Shared) -> Response>,
+    answer: Mutex<Answer>,
     keys: Mutex<Vec<Value>>,
     asked: AtomicUsize,
     /// Answers wait for this where `held`.
@@ -62,10 +64,16 @@ struct Shared {
     held: std::sync::atomic::AtomicBool,
 }
 
+impl Shared {
+    fn key_set(&self) -> String {
+        json!({ "keys": *self.keys.lock() }).to_string()
+    }
+}
+
 impl KeyServer {
     async fn start(keys: &[Value]) -> Self {
         let shared = Arc::new(Shared {
-            answer: Mutex::new(|shared| json!({ "keys": *shared.keys.lock() }).to_string().into_response()),
+            answer: Mutex::new(|shared| shared.key_set().into_response()),
             keys: Mutex::new(keys.to_vec()),
             asked: AtomicUsize::new(0),
             release: Notify::new(),
@@ -86,7 +94,7 @@ impl KeyServer {
         *self.shared.keys.lock() = keys.to_vec();
     }
 
-    fn answer_with(&self, answer: fn(&Shared) -> Response) {
+    fn answer_with(&self, answer: Answer) {
         *self.shared.answer.lock() = answer;
     }
 
@@ -145,8 +153,9 @@ async fn good_tokens_do_not_wait_for_a_key_server_that_hangs() {
         async move { accepts_token(&authenticator, &token).await }
     });
     server.asked_more_than(1).await;
+    let token = signer.token("k1");
     for _ in 0..10 {
-        let good = accepts_token(&authenticator, &signer.token("k1"));
+        let good = accepts_token(&authenticator, &token);
         assert!(tokio::time::timeout(Duration::from_secs(2), good).await.unwrap());
     }
     assert!(!waiting.is_finished());
@@ -170,25 +179,27 @@ async fn old_keys_are_refreshed_beside_the_requests_and_withdrawn_ones_go() {
     assert!(accepts_token(&authenticator, &second.token("k2")).await);
 }
 
+/// Each answer would bring a stranger's key in, were it taken.
 #[tokio::test]
 async fn an_answer_that_is_no_key_set_changes_nothing() {
-    let world = World::new().await;
-    let signer = Signer::p256();
-    let server = KeyServer::start(&[signer.jwk("k1")]).await;
-    let elsewhere = KeyServer::start(&[Signer::p256().jwk("k1")]).await;
     static ELSEWHERE_URL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let world = World::new().await;
+    let (signer, stranger) = (Signer::p256(), Signer::p256());
+    let server = KeyServer::start(&[signer.jwk("k1")]).await;
+    let elsewhere = KeyServer::start(&[stranger.jwk("k2")]).await;
     ELSEWHERE_URL.set(elsewhere.url.clone()).unwrap();
     let authenticator = world.with_keys(server.keys()).await;
-    let answers: [(&str, fn(&Shared) -> Response); 4] = [
-        ("an error", |_| http::StatusCode::INTERNAL_SERVER_ERROR.into_response()),
-        ("a page", |_| "<html>".into_response()),
-        ("far too much", |_| " ".repeat(10 << 20).into_response()),
+    server.publish(&[stranger.jwk("k2")]);
+    let answers: [(&str, Answer); 4] = [
+        ("an error", |shared| (http::StatusCode::INTERNAL_SERVER_ERROR, shared.key_set()).into_response()),
+        ("a page", |shared| format!("<html>{}", shared.key_set()).into_response()),
+        ("far too much", |shared| (shared.key_set() + &" ".repeat(10 << 20)).into_response()),
         ("a redirect", |_| Redirect::temporary(ELSEWHERE_URL.get().unwrap()).into_response()),
     ];
     for (number, (name, answer)) in answers.into_iter().enumerate() {
         server.answer_with(answer);
         world.pass(31);
-        assert!(!accepts_token(&authenticator, &Signer::p256().token("unknown")).await, "{name}");
+        assert!(!accepts_token(&authenticator, &stranger.token("k2")).await, "{name}");
         assert_eq!(server.asked(), number + 2, "{name}");
         assert!(accepts_token(&authenticator, &signer.token("k1")).await, "{name}");
     }
@@ -206,7 +217,7 @@ async fn a_server_starts_without_its_key_server_and_stops_trusting_it_after_a_da
     let refusal = authenticator.authenticate(Some(&header), ELSEWHERE).await.unwrap_err();
     assert_eq!(refusal.code, factum_model::ErrorCode::Unavailable);
 
-    server.answer_with(|shared| json!({ "keys": *shared.keys.lock() }).to_string().into_response());
+    server.answer_with(|shared| shared.key_set().into_response());
     world.pass(3);
     assert!(accepts(&authenticator, &header).await);
 

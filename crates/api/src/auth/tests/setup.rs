@@ -5,6 +5,8 @@ use super::*;
 
 const SECRET: &str = "a secret that two sides share, long enough";
 
+type Kind = fn(PathBuf) -> IssuerKeys;
+
 async fn problem(world: &World, issuers: Vec<IssuerOptions>) -> String {
     let options = AuthOptions { dev: false, issuers };
     match Authenticator::new(world.runtime.clone(), options).await {
@@ -53,8 +55,7 @@ async fn key_files_that_are_none() {
     let world = World::new().await;
     let large = " ".repeat(300_000);
     let (private, private_rsa) = (pem("PRIVATE KEY", b"whatever"), pem("RSA PRIVATE KEY", b"whatever"));
-    let (jwks, public): (fn(PathBuf) -> IssuerKeys, fn(PathBuf) -> IssuerKeys) =
-        (IssuerKeys::JwksFile, IssuerKeys::PemFile);
+    let (jwks, public): (Kind, Kind) = (IssuerKeys::JwksFile, IssuerKeys::PemFile);
     let table = [
         (jwks, "{}", "not JSON of the form"),
         (jwks, "keys", "not JSON of the form"),
