@@ -113,35 +113,38 @@ fn follow(
     guard: StreamGuard,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
     let first = Some(HELLO);
-    futures::stream::unfold((subscription, recheck, guard, first), move |(mut subscription, recheck, guard, first)| async move {
-        if let Some(hello) = first {
-            return Some((Ok(hello), (subscription, recheck, guard, None)));
-        }
-        let closing = recheck.state.runtime.closing();
-        let frame = tokio::select! {
-            biased;
-            () = closing.cancelled() => return None,
-            events = subscription.next() => {
-                let events = events.ok()?;
-                guard.sent(events.len());
-                match (casing, events.as_slice()) {
-                    (Casing::Snake, [event]) => event.sse(),
-                    (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
-                    (Casing::Camel, events) => {
-                        let frame = |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
-                        events.iter().map(frame).collect::<Vec<_>>().concat().into()
+    futures::stream::unfold(
+        (subscription, recheck, guard, first),
+        move |(mut subscription, recheck, guard, first)| async move {
+            if let Some(hello) = first {
+                return Some((Ok(hello), (subscription, recheck, guard, None)));
+            }
+            let closing = recheck.state.runtime.closing();
+            let frame = tokio::select! {
+                biased;
+                () = closing.cancelled() => return None,
+                events = subscription.next() => {
+                    let events = events.ok()?;
+                    guard.sent(events.len());
+                    match (casing, events.as_slice()) {
+                        (Casing::Snake, [event]) => event.sse(),
+                        (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
+                        (Casing::Camel, events) => {
+                            let frame = |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
+                            events.iter().map(frame).collect::<Vec<_>>().concat().into()
+                        }
                     }
                 }
-            }
-            () = pause(recheck.state.heartbeat) => {
-                if !recheck.still_admitted().await {
-                    return None;
+                () = pause(recheck.state.heartbeat) => {
+                    if !recheck.still_admitted().await {
+                        return None;
+                    }
+                    HEARTBEAT
                 }
-                HEARTBEAT
-            }
-        };
-        Some((Ok(frame), (subscription, recheck, guard, None)))
-    })
+            };
+            Some((Ok(frame), (subscription, recheck, guard, None)))
+        },
+    )
 }
 
 async fn pause(duration: Duration) {
@@ -183,7 +186,8 @@ pub(crate) async fn feed(
         if limit == 0 || limit > FEED_LIMIT_MAX {
             return Err(Refusal::invalid(format!("limit must be 1 to {FEED_LIMIT_MAX}")));
         }
-        let header = head.headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
+        let header =
+            head.headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
         let cursor = header.map(str::to_owned).or(query.after).filter(|cursor| !cursor.is_empty());
         if wants_stream(&head.headers) {
             // Refused now, not in the middle of a stream, where the cursor is bad.
@@ -234,7 +238,8 @@ fn follow_feed(
         let closing = runtime.closing();
         loop {
             let page = runtime.feed(&caller, cursor.as_deref(), FEED_LIMIT_DEFAULT as usize).await.ok()?;
-            let frames: Vec<u8> = page.events.iter().flat_map(|event| feed_frame(&event.cursor, &casing.apply(&event.json))).collect();
+            let frames: Vec<u8> =
+                page.events.iter().flat_map(|event| feed_frame(&event.cursor, &casing.apply(&event.json))).collect();
             guard.sent(page.events.len());
             let more = page.has_more;
             let at = page.cursor;

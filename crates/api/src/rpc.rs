@@ -47,12 +47,12 @@ struct Answer<'a> {
 pub(crate) struct Fault {
     code: i32,
     message: String,
-    data: Refusal,
+    data: Box<Refusal>,
 }
 
 impl Fault {
     pub(crate) fn new(code: i32, refusal: Refusal) -> Self {
-        Self { code, message: refusal.message.clone(), data: refusal }
+        Self { code, message: refusal.message.clone(), data: Box::new(refusal) }
     }
 }
 
@@ -97,8 +97,8 @@ pub(crate) fn answer(id: Option<&RawValue>, outcome: Result<&RawValue, Fault>) -
 
 /// Reads one request out of a text that is JSON.
 pub(crate) fn read(text: &str) -> Result<Request<'_>, Fault> {
-    let request: Request<'_> =
-        serde_json::from_str(text).map_err(|error| invalid_request(format!("this is not a JSON-RPC request: {error}")))?;
+    let request: Request<'_> = serde_json::from_str(text)
+        .map_err(|error| invalid_request(format!("this is not a JSON-RPC request: {error}")))?;
     if request.jsonrpc.as_deref() != Some("2.0") {
         return Err(invalid_request("jsonrpc must be \"2.0\""));
     }

@@ -50,7 +50,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Binds the port. Port 0 picks a free one; [`Server::local_addr`] tells which.
 pub async fn bind(runtime: Runtime, options: ServerOptions) -> io::Result<Server> {
-    let socket = if options.listen.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
+    let socket =
+        if options.listen.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     socket.bind(options.listen)?;
     let listener = socket.listen(BACKLOG)?;
@@ -113,7 +114,10 @@ impl Server {
 }
 
 /// The next connection, once there is room for it. Errors of single connections are not errors of the server.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
     let slot = slots.clone().acquire_owned().await.ok();
     loop {
         match listener.accept().await {
@@ -142,7 +146,9 @@ fn builder(limits: &TransportLimits) -> Builder<TokioExecutor> {
     builder
 }
 
-type HyperService = hyper_util::service::TowerToHyperService<tower::util::BoxCloneService<http::Request<Incoming>, axum::response::Response, std::convert::Infallible>>;
+type HyperService = hyper_util::service::TowerToHyperService<
+    tower::util::BoxCloneService<http::Request<Incoming>, axum::response::Response, std::convert::Infallible>,
+>;
 
 /// The router for one connection, telling each request where it comes from.
 fn service(app: Router, peer: SocketAddr) -> HyperService {

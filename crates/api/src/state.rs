@@ -159,7 +159,9 @@ pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
         let value = headers.get("traceparent")?.to_str().ok().filter(|value| value.len() >= TRACEPARENT_BYTES)?;
         let mut parts = value.split('-');
         let (_version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
-        let hex = |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase());
+        let hex = |text: &str, len| {
+            text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+        };
         let zero = |text: &str| text.bytes().all(|b| b == b'0');
         (hex(trace_id, 32) && hex(span_id, 16) && !zero(trace_id) && !zero(span_id))
             .then(|| Trace { trace_id: Some(trace_id.into()), span_id: Some(span_id.into()) })

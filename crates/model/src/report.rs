@@ -21,26 +21,67 @@ pub struct Runner {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// About to ask a model.
-    ModelRequested { provider: String, model: String, effect: Effect },
+    ModelRequested {
+        provider: String,
+        model: String,
+        effect: Effect,
+    },
     /// Pieces of the answer, in order.
-    ModelStreamed { request_id: ModelRequestId, step_id: StepId, chunks: Vec<Chunk> },
+    ModelStreamed {
+        request_id: ModelRequestId,
+        step_id: StepId,
+        chunks: Vec<Chunk>,
+    },
     /// The answer is whole. Its tool calls and artifacts are recorded in the same commit, so none can be forgotten.
-    ModelCompleted { request_id: ModelRequestId, step_id: StepId, answer: ModelAnswer },
-    ModelFailed { request_id: ModelRequestId, step_id: StepId, error: Failure, will_retry: bool },
+    ModelCompleted {
+        request_id: ModelRequestId,
+        step_id: StepId,
+        answer: ModelAnswer,
+    },
+    ModelFailed {
+        request_id: ModelRequestId,
+        step_id: StepId,
+        error: Failure,
+        will_retry: bool,
+    },
     /// About to run a tool with exactly the arguments of this digest.
-    ToolRunning { tool_call_id: ToolCallId, arguments_digest: String },
-    ToolProgressed { tool_call_id: ToolCallId, message: Option<String>, percent: Option<u8> },
-    ToolFinished { tool_call_id: ToolCallId, outcome: ToolReport },
-    Status { phase: Phase, title: String, detail: Option<String> },
-    TurnFinished { outcome: TurnReport },
+    ToolRunning {
+        tool_call_id: ToolCallId,
+        arguments_digest: String,
+    },
+    ToolProgressed {
+        tool_call_id: ToolCallId,
+        message: Option<String>,
+        percent: Option<u8>,
+    },
+    ToolFinished {
+        tool_call_id: ToolCallId,
+        outcome: ToolReport,
+    },
+    Status {
+        phase: Phase,
+        title: String,
+        detail: Option<String>,
+    },
+    TurnFinished {
+        outcome: TurnReport,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chunk {
     /// `index` counts the text pieces of one request from 0.
-    Text { text: String, index: u32 },
-    Reasoning { text: String, index: u32 },
-    ReasoningSummary { text: String },
+    Text {
+        text: String,
+        index: u32,
+    },
+    Reasoning {
+        text: String,
+        index: u32,
+    },
+    ReasoningSummary {
+        text: String,
+    },
 }
 
 /// A model's whole answer.
@@ -77,15 +118,33 @@ pub struct ToolDraft {
 pub enum Gate {
     Open,
     /// Somebody has to allow it.
-    Approval { prompt: String, timeout_ms: Option<u64>, on_timeout: OnTimeout },
+    Approval {
+        prompt: String,
+        timeout_ms: Option<u64>,
+        on_timeout: OnTimeout,
+    },
     /// The call *is* a question: its answer is the result.
-    Question { prompt: String, input_schema: Option<Value>, timeout_ms: Option<u64>, on_timeout: OnTimeout },
+    Question {
+        prompt: String,
+        input_schema: Option<Value>,
+        timeout_ms: Option<u64>,
+        on_timeout: OnTimeout,
+    },
 }
 
+#[allow(clippy::large_enum_variant, reason = "one at a time, and short-lived")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolReport {
-    Succeeded { preview: Option<String>, structured_content: Option<Value>, result_ref: Option<OutputRef>, duration_ms: u64 },
-    Failed { error: Failure, duration_ms: u64 },
+    Succeeded {
+        preview: Option<String>,
+        structured_content: Option<Value>,
+        result_ref: Option<OutputRef>,
+        duration_ms: u64,
+    },
+    Failed {
+        error: Failure,
+        duration_ms: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

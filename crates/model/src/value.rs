@@ -82,8 +82,10 @@ pub enum Part {
 
 /// All text of the parts, joined by newlines: what a script or a title looks at.
 pub fn text_of(parts: &[Part]) -> String {
-    let texts: Vec<&str> =
-        parts.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None }).collect();
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+        .collect();
     texts.join("\n")
 }
 

@@ -175,7 +175,10 @@ impl Runtime {
             match &outcome {
                 Ok(receipt) => {
                     let published = records.into_iter().zip(receipt.first_sequence..);
-                    cell.hub.publish(receipt.last_sequence, published.map(|(json, sequence)| Published::new(sequence, json)));
+                    cell.hub.publish(
+                        receipt.last_sequence,
+                        published.map(|(json, sequence)| Published::new(sequence, json)),
+                    );
                     if let Some(snapshot) = snapshot {
                         runtime.0.store.put_snapshot(cell.stream.clone(), snapshot);
                     }
@@ -210,7 +213,12 @@ impl Runtime {
 }
 
 /// The facts that let a repeat of the command be answered. They stand in front, so that the last sequence is the command's.
-fn accepted(cell: &Cell, actor: &Actor<'_>, accept: &Accept, output: &impl Serialize) -> Result<Vec<NewEvent>, Refusal> {
+fn accepted(
+    cell: &Cell,
+    actor: &Actor<'_>,
+    accept: &Accept,
+    output: &impl Serialize,
+) -> Result<Vec<NewEvent>, Refusal> {
     let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
     let event = |key: &String| {
         NewEvent::new(

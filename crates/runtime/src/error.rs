@@ -7,7 +7,8 @@ use factum_store::{AppendError, ReadError};
 pub(crate) fn append_refusal(error: &AppendError) -> Refusal {
     match error {
         AppendError::Conflict { .. } => {
-            Refusal::unavailable("the session changed underneath; nothing was written, try again").with("cause", "conflict")
+            Refusal::unavailable("the session changed underneath; nothing was written, try again")
+                .with("cause", "conflict")
         }
         AppendError::Full { .. } => {
             Refusal::unavailable("the server has no disk space left; nothing was written").with("cause", "disk_full")

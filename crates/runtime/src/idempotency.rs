@@ -116,7 +116,9 @@ impl Runtime {
             return Err(Refusal::limit("idempotency_key_chars", chars as u64, max as u64));
         }
         if key.is_empty() || key.starts_with(TURN_KEY_PREFIX) || key.chars().any(char::is_control) {
-            return Err(Refusal::invalid("an idempotency key has 1 to 128 printable characters and does not start with @turn/"));
+            return Err(Refusal::invalid(
+                "an idempotency key has 1 to 128 printable characters and does not start with @turn/",
+            ));
         }
         Ok(key.to_owned())
     }

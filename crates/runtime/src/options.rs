@@ -49,12 +49,6 @@ impl Default for ShellLimits {
 
 impl Options {
     pub fn new(agents: Agents, secret: Secret) -> Self {
-        Self {
-            agents,
-            limits: Limits::default(),
-            shell: ShellLimits::default(),
-            sources: Sources::default(),
-            secret,
-        }
+        Self { agents, limits: Limits::default(), shell: ShellLimits::default(), sources: Sources::default(), secret }
     }
 }

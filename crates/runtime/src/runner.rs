@@ -102,7 +102,7 @@ async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Turn) {
         host.fail("agent_unavailable", message).await;
         return;
     };
-    match AssertUnwindSafe(factum_agent::run_turn(&agent, turn, &host)).catch_unwind().await {
+    match AssertUnwindSafe(factum_agent::run_turn(agent, turn, &host)).catch_unwind().await {
         Ok(Ok(Progress::Finished | Progress::Waiting)) => {}
         // Usually the turn is over, and this report is refused like any other of a run that lost it. If it is not, nobody
         // would work on it any more, and a turn must not show as running when that is so.
@@ -135,7 +135,8 @@ impl Runtime {
         let Some((attempt, agent, from, to)) = active else { return Ok(None) };
         let of_turn = |event: &Event| event.scope.turn_id.as_ref() == Some(turn_id);
         let whole = commit.filter(|events| {
-            events.first().is_some_and(|first| first.sequence <= from) && events.last().is_some_and(|last| last.sequence >= to)
+            events.first().is_some_and(|first| first.sequence <= from)
+                && events.last().is_some_and(|last| last.sequence >= to)
         });
         let events: Vec<Event> = match whole {
             Some(events) => events.iter().filter(|event| of_turn(event)).cloned().collect(),
@@ -213,7 +214,9 @@ impl Host for TurnHost {
         loop {
             match self.try_report(report.clone()).await {
                 Ok(events) => return Ok(Arc::unwrap_or_clone(events)),
-                Err(refusal) if refusal.code == ErrorCode::Unavailable && refusal.retryable && !self.runtime.is_closing() => {
+                Err(refusal)
+                    if refusal.code == ErrorCode::Unavailable && refusal.retryable && !self.runtime.is_closing() =>
+                {
                     tokio::time::sleep(delay).await;
                     delay = (delay * 2).min(RETRY_DELAY_MAX);
                 }
@@ -224,7 +227,9 @@ impl Host for TurnHost {
 
     async fn put_blob(&self, media_type: &str, bytes: Bytes) -> Result<OutputRef, Stopped> {
         let size = bytes.len() as u64;
-        let text = std::str::from_utf8(&bytes).ok().filter(|_| media_type.starts_with("text/") || media_type.ends_with("json"));
+        let text = std::str::from_utf8(&bytes)
+            .ok()
+            .filter(|_| media_type.starts_with("text/") || media_type.ends_with("json"));
         let preview: Option<String> = text.map(|text| text.chars().take(PREVIEW_CHARS_MAX).collect());
         let preview_dropped = preview.as_ref().map_or(size, |preview| size - preview.len() as u64);
         let digest = self.runtime.0.blobs.put(bytes).await.map_err(|error| Stopped { reason: error.to_string() })?;

@@ -193,8 +193,7 @@ impl Runtime {
 /// Records `runtime.started`, and with it the id of this installation on the first start.
 async fn record_start(store: &dyn Store, options: &Options) -> Result<(Started, u64), StartError> {
     let key = Key::table("runtime").into_bytes();
-    let row: Option<RuntimeRow> =
-        store.get(&key).await?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?;
+    let row: Option<RuntimeRow> = store.get(&key).await?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?;
     let now = options.sources.clock.now();
     let mut ids = options.sources.ids.source(now);
     let runtime_id = row.as_ref().map_or_else(|| RuntimeId::from_uuid(ids.next_uuid()), |row| row.runtime_id.clone());

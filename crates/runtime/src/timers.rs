@@ -35,13 +35,8 @@ pub(crate) async fn run(runtime: Runtime) {
 }
 
 async fn due(runtime: &Runtime) -> Option<Vec<Timer>> {
-    let scan = Scan {
-        prefix: keys::timers().into(),
-        after: None,
-        until: None,
-        direction: Direction::Forward,
-        limit: PAGE,
-    };
+    let scan =
+        Scan { prefix: keys::timers().into(), after: None, until: None, direction: Direction::Forward, limit: PAGE };
     match runtime.0.store.scan(scan).await {
         Ok(rows) => Some(rows.iter().filter_map(|(key, _)| keys::read_timer(key)).collect()),
         Err(error) => {

@@ -147,7 +147,8 @@ impl Runtime {
             Ok(accepted.chain(facts).collect())
         };
         let index = |events: &[factum_model::Event]| {
-            let changes = |event| access::idempotency(&caller.account, event).into_iter().chain(access::index(event, known));
+            let changes =
+                |event| access::idempotency(&caller.account, event).into_iter().chain(access::index(event, known));
             events.iter().flat_map(changes).collect()
         };
         self.append_own(&caller.trace, build, index).await
@@ -155,6 +156,7 @@ impl Runtime {
 }
 
 /// 256 random bits behind the prefix.
+#[allow(clippy::disallowed_methods, reason = "a secret must not come out of a seeded generator")]
 fn new_key() -> String {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);

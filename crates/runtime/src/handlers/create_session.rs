@@ -45,7 +45,9 @@ impl Runtime {
         let stream = stream_of(&caller.account, session_id);
         let head = self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?;
         if head.is_some() {
-            return Err(Refusal::conflict("a session with this id exists already").with("session_id", session_id.as_str()));
+            return Err(
+                Refusal::conflict("a session with this id exists already").with("session_id", session_id.as_str())
+            );
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ impl Runtime {
     fn resolve_agent(&self, named: Option<&str>) -> Result<String, Refusal> {
         let name = named.unwrap_or_else(|| self.0.agents.default_name());
         if self.0.agents.get(name).is_none() {
-            let known: Vec<String> = self.0.agents.names().into_iter().map(|name| name.to_string()).collect();
+            let known: Vec<String> = self.0.agents.names().map(str::to_owned).collect();
             return Err(Refusal::invalid(format!("there is no agent named {name:?}")).with("agents", known));
         }
         Ok(name.to_owned())

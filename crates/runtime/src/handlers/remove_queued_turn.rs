@@ -2,7 +2,7 @@
 
 use factum_engine::session::remove_queued_turn;
 use factum_model::Refusal;
-use factum_model::commands::{RemoveQueuedTurn, QueueResult};
+use factum_model::commands::{QueueResult, RemoveQueuedTurn};
 
 use crate::caller::Caller;
 use crate::dispatch::Handle;

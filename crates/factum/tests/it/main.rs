@@ -1,0 +1,21 @@
+//! The real binary, driven over real sockets and pipes: what is promised on every transport, for every caller, against every
+//! kind of nonsense, and on a disk that fails.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "tests touch the world, and one that is skipped says so"
+)]
+
+mod access;
+mod disk;
+mod events;
+mod hostile;
+mod isolation;
+mod parity;
+mod streams;
+mod suite;
+mod support;
+mod walk;

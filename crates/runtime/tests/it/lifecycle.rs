@@ -1,0 +1,90 @@
+//! Turns from beginning to end, across restarts, timers and sessions that leave memory.
+
+use std::time::Duration;
+
+use factum_agent::script::Script;
+use factum_model::commands::RespondAction;
+use factum_model::value::Status;
+use factum_runtime::Agents;
+
+use crate::world::{World, turn};
+
+const TIMEOUTS: &str = r#"
+name = "timeouts"
+
+[[on]]
+starts_with = "deny"
+steps = [
+  { tool = { name = "deploy", approval = true, timeout_ms = 60000, on_timeout = "deny", result = "done" } },
+  { say = "after" },
+]
+
+[[on]]
+any = true
+steps = [{ tool = { name = "deploy", approval = true, timeout_ms = 60000, on_timeout = "cancel", result = "done" } }]
+"#;
+
+fn timeouts() -> Agents {
+    Agents::from_scripts(vec![Script::parse("timeouts.toml", TIMEOUTS).unwrap()]).unwrap()
+}
+
+#[tokio::test]
+async fn an_approval_survives_a_crash() {
+    let mut world = World::new().await;
+    let session_id = world.submit("approve: ship it").await.unwrap().session_id;
+    let waiting = world.until(&session_id, Status::WaitingPermission).await;
+    world.restart(Agents::demo()).await;
+    let after = world.thread(&session_id).await;
+    assert_eq!(after, waiting, "a turn that only waits needs no repair");
+    let action_id = after.pending_actions[0].action_id.clone();
+    let answer = RespondAction { action_id, decision: "allow".to_owned(), payload: None, idempotency_key: None };
+    world.runtime.call(&world.caller, answer.clone()).await.unwrap();
+    let done = world.until(&session_id, Status::Completed).await;
+    assert!(done.last_outcome.unwrap().preview.unwrap().contains("ship it"));
+    let refused = world.runtime.call(&world.caller, answer).await.unwrap_err();
+    assert_eq!(refused.details["decision"], "allow");
+}
+
+#[tokio::test]
+async fn a_turn_that_was_running_is_carried_on() {
+    let mut world = World::new().await;
+    let mut command = turn("hello");
+    command.agent = Some("waiting".to_owned());
+    let session_id = world.runtime.call(&world.caller, command).await.unwrap().session_id;
+    // The model was asked, and never answers.
+    let mut subscription = world.runtime.subscribe(&world.caller, &session_id, 4).await.unwrap();
+    subscription.next().await.unwrap();
+    world.restart(Agents::demo()).await;
+    let thread = world.until(&session_id, Status::Running).await;
+    assert_eq!(thread.active_turn.unwrap().attempt, 2);
+}
+
+#[tokio::test]
+async fn timers_fire_late_rather_than_never() {
+    let mut world = World::with_agents(timeouts()).await;
+    let denied = world.submit("deny me").await.unwrap().session_id;
+    let cancelled = world.submit("cancel me").await.unwrap().session_id;
+    world.until(&denied, Status::WaitingPermission).await;
+    world.until(&cancelled, Status::WaitingPermission).await;
+    // The time runs out while nobody runs.
+    world.clock.advance(Duration::from_secs(61));
+    world.restart(timeouts()).await;
+    let thread = world.until(&denied, Status::Completed).await;
+    assert_eq!(thread.last_outcome.unwrap().preview.as_deref(), Some("after"));
+    world.until(&cancelled, Status::TimedOut).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_leaves_memory_and_comes_back() {
+    let world = World::new().await;
+    let session_id = world.submit("hello").await.unwrap().session_id;
+    let before = world.until(&session_id, Status::Completed).await;
+    assert_eq!(world.runtime.sessions_in_memory(), 1);
+    world.clock.advance(Duration::from_secs(3_600));
+    // The sweep runs on tokio's clock, which moves by itself while everything else waits.
+    while world.runtime.sessions_in_memory() > 0 {
+        tokio::time::advance(Duration::from_secs(5)).await;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.thread(&session_id).await, before);
+}

@@ -1,0 +1,9 @@
+//! The shell on a store in memory: what is visible when, what a repeat gets, what happens when the store says no.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, reason = "tests touch the world")]
+
+mod durability;
+mod idempotency;
+mod lifecycle;
+mod unavailable;
+mod world;

@@ -1,0 +1,104 @@
+//! A runtime on a store in memory, whose durability can be held back and whose clock stands still until it is moved.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use factum_model::commands::*;
+use factum_model::id::SessionId;
+use factum_model::read::ThreadReadModel;
+use factum_model::registry::Scopes;
+use factum_model::value::{Part, Status};
+use factum_model::{Refusal, Timestamp};
+use factum_runtime::{Agents, Caller, Clock, Options, Runtime, Secret, Sources};
+use factum_store::{Blobs, MemoryStore, Store};
+
+/// A clock that moves when it is told to.
+pub(crate) struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+}
+
+impl TestClock {
+    pub(crate) fn advance(&self, duration: Duration) {
+        self.0.fetch_add(i64::try_from(duration.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) runtime: Runtime,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) caller: Caller,
+    dir: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) async fn new() -> World {
+        Self::with_agents(Agents::demo()).await
+    }
+
+    pub(crate) async fn with_agents(agents: Agents) -> World {
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000_000)));
+        let dir = tempfile::tempdir().unwrap();
+        let runtime = start(&store, &clock, agents, &dir).await;
+        let caller = Caller::new("agent://tester", "acme", Scopes::admin());
+        World { store, runtime, clock, caller, dir }
+    }
+
+    /// A second runtime on the same store, as after a crash: the first one is simply forgotten.
+    pub(crate) async fn restart(&mut self, agents: Agents) {
+        self.runtime = start(&self.store, &self.clock, agents, &self.dir).await;
+    }
+
+    pub(crate) async fn submit(&self, text: &str) -> Result<SubmitTurnResult, Refusal> {
+        self.runtime.call(&self.caller, turn(text)).await
+    }
+
+    pub(crate) async fn thread(&self, session_id: &SessionId) -> ThreadReadModel {
+        let command = GetThreadRead { session_id: session_id.clone(), thread_id: None, as_of: None };
+        self.runtime.call(&self.caller, command).await.unwrap()
+    }
+
+    /// Waits, event by event, until the session's main thread has this status.
+    pub(crate) async fn until(&self, session_id: &SessionId, status: Status) -> ThreadReadModel {
+        let mut subscription = self.runtime.subscribe(&self.caller, session_id, 0).await.unwrap();
+        loop {
+            let thread = self.thread(session_id).await;
+            if thread.status == status {
+                return thread;
+            }
+            // Events before the ones just looked at come at once; then this waits for something new.
+            tokio::time::timeout(Duration::from_secs(20), subscription.next())
+                .await
+                .unwrap_or_else(|_| panic!("still {:?}, wanted {status:?}", thread.status))
+                .unwrap();
+        }
+    }
+}
+
+async fn start(store: &Arc<MemoryStore>, clock: &Arc<TestClock>, agents: Agents, dir: &tempfile::TempDir) -> Runtime {
+    let mut options = Options::new(agents, Secret::new([7; 32]));
+    options.sources = Sources { clock: clock.clone(), ..Sources::default() };
+    let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
+    let store: Arc<dyn Store> = store.clone();
+    Runtime::start(store, blobs, options).await.unwrap()
+}
+
+pub(crate) fn turn(text: &str) -> SubmitTurn {
+    SubmitTurn {
+        session_id: None,
+        thread_id: None,
+        turn_id: None,
+        agent: None,
+        input: vec![Part::Text { text: text.to_owned() }],
+        on_busy: None,
+        options: Default::default(),
+        metadata: Default::default(),
+        idempotency_key: None,
+    }
+}
