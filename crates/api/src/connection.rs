@@ -22,7 +22,7 @@ use tokio::task::AbortHandle;
 use crate::casing::Casing;
 use crate::metrics::Transport;
 use crate::rpc::{self, Body, Fault};
-use crate::state::{State, StreamGuard};
+use crate::state::{Credential, State, StreamGuard};
 
 /// How many messages may wait to be sent.
 const OUT_QUEUE: usize = 64;
@@ -31,6 +31,8 @@ const OUT_QUEUE: usize = 64;
 pub(crate) struct Connection {
     state: Arc<State>,
     caller: Caller,
+    /// What the caller came in with; absent where the caller is the one who started the process.
+    credential: Option<Credential>,
     out: mpsc::Sender<Bytes>,
     transport: Transport,
     subscriptions: HashMap<String, Followed>,
@@ -50,25 +52,38 @@ impl Drop for Followed {
 }
 
 /// What a connection needs and the queue whose other end writes to the wire.
-pub(crate) fn open(state: Arc<State>, caller: Caller, transport: Transport) -> (Connection, mpsc::Receiver<Bytes>) {
+pub(crate) fn open(
+    state: Arc<State>,
+    caller: Caller,
+    credential: Option<Credential>,
+    transport: Transport,
+) -> (Connection, mpsc::Receiver<Bytes>) {
     let (out, queue) = mpsc::channel(OUT_QUEUE);
-    (Connection { state, caller, out, transport, subscriptions: HashMap::new(), counter: 0 }, queue)
+    (Connection { state, caller, credential, out, transport, subscriptions: HashMap::new(), counter: 0 }, queue)
 }
 
 impl Connection {
-    /// Serves the texts of a client. Returns when they end, or when the server closes.
+    /// Serves the texts of a client. Returns when they end, when the server closes, or when the caller would no longer be
+    /// let in.
     pub(crate) async fn serve(mut self, mut incoming: impl Stream<Item = Bytes> + Unpin) {
         let state = self.state.clone();
         let caller = self.caller.clone();
         let closing = state.runtime.closing();
         let mut running = FuturesUnordered::new();
         let mut open = true;
+        let mut recheck = tokio::time::interval(state.heartbeat);
         while open || !running.is_empty() {
             tokio::select! {
                 () = closing.cancelled() => break,
+                _ = recheck.tick() => {
+                    if !self.still_admitted().await {
+                        break;
+                    }
+                }
                 Some(answer) = running.next(), if !running.is_empty() => self.send(answer).await,
                 text = incoming.next(), if open && running.len() < state.limits.in_flight_max => match text {
                     None => open = false,
+                    Some(_) if !self.still_admitted().await => break,
                     Some(text) => {
                         if let Some(text) = self.control(text).await {
                             running.push(answer_to(&state, &caller, text));
@@ -76,6 +91,14 @@ impl Connection {
                     }
                 },
             }
+        }
+    }
+
+    /// Each request is looked at as if it had come alone, so that a revoked key ends with the connection it opened.
+    async fn still_admitted(&self) -> bool {
+        match &self.credential {
+            Some(credential) => self.state.still_admits(credential).await,
+            None => true,
         }
     }
 
@@ -89,7 +112,8 @@ impl Connection {
     /// Handles what only a connection can: subscriptions. Everything else is given back.
     async fn control(&mut self, text: Bytes) -> Option<Bytes> {
         let request = match rpc::split(&text, &self.state) {
-            Ok(Body::One(one)) => rpc::read(one).ok()?.into_control(),
+            // What is no request is given back too: it is owed the answer that says so.
+            Ok(Body::One(one)) => rpc::read(one).ok().and_then(rpc::Request::into_control),
             _ => None,
         };
         let Some(control) = request else { return Some(text) };

@@ -13,12 +13,13 @@ use factum_runtime::{Caller, Subscription, sse_frame};
 use futures::Stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use crate::casing::Casing;
 use crate::http::{json_response, peer};
 use crate::metrics::Transport;
 use crate::problem::Problem;
-use crate::state::{State, StreamGuard};
+use crate::state::{Credential, State, StreamGuard};
 
 /// How long a client waits before it reconnects, told to it at the start of each stream.
 const HELLO: Bytes = Bytes::from_static(b"retry: 1000\n\n");
@@ -52,7 +53,7 @@ pub(crate) async fn session_events(
         let after = resume_after(&head.headers, query.after.as_deref())?.unwrap_or(0);
         let subscription = state.runtime.subscribe(&caller, &session_id, after).await?;
         let guard = state.stream(Transport::Sse);
-        let recheck = Recheck { state: state.clone(), headers: head.headers.clone(), peer: peer(&head) };
+        let recheck = Recheck::new(&state, &head);
         Ok(event_stream(follow(subscription, casing, recheck, guard)))
     };
     run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
@@ -92,16 +93,26 @@ fn bad_sequence() -> Refusal {
     Refusal::invalid("after and Last-Event-ID must be a sequence, a whole number from 0")
 }
 
-/// Looks again, while a stream runs, whether its caller may still have it: keys are revoked and tokens run out.
+/// Looks again, while a stream runs, whether its caller may still have it: as often as a heartbeat is due, whether the
+/// stream is idle or busy.
 struct Recheck {
     state: Arc<State>,
-    headers: HeaderMap,
-    peer: std::net::IpAddr,
+    credential: Credential,
+    checked_at: Instant,
 }
 
 impl Recheck {
-    async fn still_admitted(&self) -> bool {
-        self.state.admit(&self.headers, self.peer).await.is_ok()
+    fn new(state: &Arc<State>, head: &http::request::Parts) -> Self {
+        let credential = Credential::of(&head.headers, peer(head));
+        Self { state: state.clone(), credential, checked_at: Instant::now() }
+    }
+
+    async fn still_admitted(&mut self) -> bool {
+        if self.checked_at.elapsed() < self.state.heartbeat {
+            return true;
+        }
+        self.checked_at = Instant::now();
+        self.state.still_admits(&self.credential).await
     }
 }
 
@@ -115,33 +126,31 @@ fn follow(
     let first = Some(HELLO);
     futures::stream::unfold(
         (subscription, recheck, guard, first),
-        move |(mut subscription, recheck, guard, first)| async move {
+        move |(mut subscription, mut recheck, guard, first)| async move {
             if let Some(hello) = first {
                 return Some((Ok(hello), (subscription, recheck, guard, None)));
             }
             let closing = recheck.state.runtime.closing();
             let frame = tokio::select! {
-                biased;
-                () = closing.cancelled() => return None,
-                events = subscription.next() => {
-                    let events = events.ok()?;
-                    guard.sent(events.len());
-                    match (casing, events.as_slice()) {
-                        (Casing::Snake, [event]) => event.sse(),
-                        (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
-                        (Casing::Camel, events) => {
-                            let frame = |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
-                            events.iter().map(frame).collect::<Vec<_>>().concat().into()
+                    biased;
+                    () = closing.cancelled() => return None,
+                    events = subscription.next() => {
+                        let events = events.ok()?;
+                        guard.sent(events.len());
+                        match (casing, events.as_slice()) {
+                            (Casing::Snake, [event]) => event.sse(),
+                            (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
+                            (Casing::Camel, events) => {
+                                let frame = |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
+                                events.iter().map(frame).collect::<Vec<_>>().concat().into()
+                            }
                         }
                     }
-                }
-                () = pause(recheck.state.heartbeat) => {
-                    if !recheck.still_admitted().await {
-                        return None;
-                    }
-                    HEARTBEAT
-                }
+                    () = pause(recheck.state.heartbeat) => HEARTBEAT,
             };
+            if !recheck.still_admitted().await {
+                return None;
+            }
             Some((Ok(frame), (subscription, recheck, guard, None)))
         },
     )
@@ -193,7 +202,7 @@ pub(crate) async fn feed(
             // Refused now, not in the middle of a stream, where the cursor is bad.
             state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
             let guard = state.stream(Transport::Sse);
-            let recheck = Recheck { state: state.clone(), headers: head.headers.clone(), peer: peer(&head) };
+            let recheck = Recheck::new(&state, &head);
             return Ok(event_stream(follow_feed(caller, cursor, casing, recheck, guard)));
         }
         feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await
@@ -230,13 +239,16 @@ fn follow_feed(
     guard: StreamGuard,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
     let place = (caller, cursor, recheck, guard, Some(HELLO));
-    futures::stream::unfold(place, move |(caller, mut cursor, recheck, guard, first)| async move {
+    futures::stream::unfold(place, move |(caller, mut cursor, mut recheck, guard, first)| async move {
         if let Some(hello) = first {
             return Some((Ok(hello), (caller, cursor, recheck, guard, None)));
         }
         let runtime = recheck.state.runtime.clone();
         let closing = runtime.closing();
         loop {
+            if !recheck.still_admitted().await {
+                return None;
+            }
             let page = runtime.feed(&caller, cursor.as_deref(), FEED_LIMIT_DEFAULT as usize).await.ok()?;
             let frames: Vec<u8> =
                 page.events.iter().flat_map(|event| feed_frame(&event.cursor, &casing.apply(&event.json))).collect();
@@ -254,9 +266,6 @@ fn follow_feed(
                 () = closing.cancelled() => return None,
                 changed = runtime.feed_changed(&caller, &at) => changed.ok()?,
                 () = pause(recheck.state.heartbeat) => {
-                    if !recheck.still_admitted().await {
-                        return None;
-                    }
                     return Some((Ok(HEARTBEAT), (caller, cursor, recheck, guard, None)));
                 }
             }

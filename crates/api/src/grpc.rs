@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status};
 
 use crate::casing::Casing;
 use crate::metrics::Transport;
-use crate::state::{Peer, State};
+use crate::state::{Credential, Peer, State};
 use crate::status::grpc_code;
 
 /// The generated code.
@@ -42,10 +42,11 @@ impl Service {
         Self { state }
     }
 
-    async fn admit<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
+    async fn admit<T>(&self, request: &Request<T>) -> Result<(Caller, Credential), Status> {
         let headers = request.metadata().clone().into_headers();
         let peer = request.extensions().get::<Peer>().map_or(std::net::Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
-        self.state.admit(&headers, peer).await.map_err(|refusal| status(&refusal))
+        let caller = self.state.admit(&headers, peer).await.map_err(|refusal| status(&refusal))?;
+        Ok((caller, Credential::of(&headers, peer)))
     }
 }
 
@@ -55,7 +56,7 @@ type Events = Pin<Box<dyn Stream<Item = Result<EventMessage, Status>> + Send>>;
 impl RuntimeService for Service {
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
         let started = self.state.metrics.start();
-        let caller = self.admit(&request).await?;
+        let (caller, _) = self.admit(&request).await?;
         let CallRequest { method, params } = request.into_inner();
         let params = if params.trim().is_empty() { "{}" } else { params.as_str() };
         let outcome = self.state.call(&caller, &method, params).await.map_err(|error| match error {
@@ -71,19 +72,21 @@ impl RuntimeService for Service {
     type SubscribeStream = Events;
 
     async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<Events>, Status> {
-        let caller = self.admit(&request).await?;
+        let (caller, credential) = self.admit(&request).await?;
         let request = request.into_inner();
         let casing = Casing::parse(Some(&request.casing)).map_err(|refusal| status(&refusal))?;
         let (sender, receiver) = mpsc::channel(OUT_QUEUE);
         if request.session_id.is_empty() {
             let first = self.state.runtime.feed(&caller, some(&request.cursor), 1).await;
             first.map_err(|refusal| status(&refusal))?;
-            tokio::spawn(follow_feed(self.state.clone(), caller, request.cursor, casing, sender));
+            let feed = follow_feed(self.state.clone(), caller, request.cursor, casing, sender);
+            tokio::spawn(while_admitted(self.state.clone(), credential, feed));
         } else {
             let session_id: SessionId = request.session_id.parse().map_err(|_| status(&Refusal::not_found()))?;
             let subscription = self.state.runtime.subscribe(&caller, &session_id, request.after).await;
             let subscription = subscription.map_err(|refusal| status(&refusal))?;
-            tokio::spawn(follow(self.state.clone(), subscription, casing, sender));
+            let events = follow(self.state.clone(), subscription, casing, sender);
+            tokio::spawn(while_admitted(self.state.clone(), credential, events));
         }
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
@@ -91,6 +94,18 @@ impl RuntimeService for Service {
 
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
+}
+
+/// Runs a stream as long as its caller would be let in, which is asked as often as a heartbeat is due elsewhere.
+async fn while_admitted(state: Arc<State>, credential: Credential, stream: impl Future<Output = ()>) {
+    let mut recheck = tokio::time::interval(state.heartbeat);
+    tokio::pin!(stream);
+    loop {
+        tokio::select! {
+            () = &mut stream => return,
+            _ = recheck.tick() => if !state.still_admits(&credential).await { return },
+        }
+    }
 }
 
 async fn follow(

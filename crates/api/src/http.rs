@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use factum_model::{ErrorCode, Refusal};
 use http::{HeaderValue, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body as _;
 
 use crate::metrics::Transport;
 use crate::problem::Problem;
@@ -76,20 +77,25 @@ async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>
     Ok(rpc::body(state, &caller, &body).await)
 }
 
-/// The whole body, within its bounds of size and time.
+/// The whole body, within its bounds of size and time. One that says beforehand that it is too large is not waited for.
 async fn read_body(state: &State, body: Body) -> Result<Bytes, Refusal> {
     let max = state.limits.body_bytes_max;
+    if body.size_hint().lower() > max as u64 {
+        return Err(too_large(max));
+    }
     let collect = Limited::new(body, max).collect();
     match tokio::time::timeout(state.limits.request_timeout, collect).await {
         Err(_) => Err(timed_out(state.limits.request_timeout)),
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let message = format!("the body is larger than body_bytes_max, {max} bytes");
-            Err(Refusal::new(ErrorCode::LimitExceeded, message)
-                .with("limit", serde_json::json!({ "name": "body_bytes", "max": max })))
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(max)),
         Ok(Err(_)) => Err(Refusal::invalid("the body ended before it was complete")),
     }
+}
+
+fn too_large(max: usize) -> Refusal {
+    let message = format!("the body is larger than body_bytes_max, {max} bytes");
+    Refusal::new(ErrorCode::LimitExceeded, message)
+        .with("limit", serde_json::json!({ "name": "body_bytes", "max": max }))
 }
 
 pub(crate) fn peer(head: &http::request::Parts) -> std::net::IpAddr {

@@ -32,6 +32,13 @@ impl From<CallError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(http_status(self.0.code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        self.with_status(status)
+    }
+}
+
+impl Problem {
+    /// The same with a status of HTTP's own, on the response and in its body.
+    pub(crate) fn with_status(self, status: StatusCode) -> Response {
         let mut response = (status, problem(&self.0, status).to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -42,11 +42,8 @@ async fn not_here() -> Response {
 }
 
 async fn wrong_method() -> Response {
-    let problem =
-        Problem(Refusal::invalid("this path does not take this method; GET /openapi.json lists what there is"));
-    let mut response = problem.into_response();
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
+    let refusal = Refusal::invalid("this path does not take this method; GET /openapi.json lists what there is");
+    Problem(refusal).with_status(StatusCode::METHOD_NOT_ALLOWED)
 }
 
 /// The process is alive.

@@ -19,7 +19,7 @@ use crate::auth::{AuthOptions, Authenticator};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Sample, Source, runtime_source};
 use crate::router::router;
-use crate::state::{Peer, State};
+use crate::state::{Peer, Place, State};
 
 /// How a server is set up.
 pub struct ServerOptions {
@@ -89,8 +89,8 @@ impl Server {
                 }
                 accepted = accept(&listener, &slots) => accepted,
             };
-            let service = service(app.clone(), peer);
-            let guard = state.metrics.connection();
+            let place = Place::new((state.metrics.connection(), slot));
+            let service = service(app.clone(), peer, place.clone());
             let builder = builder.clone();
             let watcher = graceful.watcher();
             tokio::spawn(async move {
@@ -98,7 +98,7 @@ impl Server {
                 if let Err(error) = watcher.watch(connection.into_owned()).await {
                     tracing::debug!(%peer, %error, "a connection ended badly");
                 }
-                drop((guard, slot));
+                drop(place);
             });
         }
         drop(listener);
@@ -151,9 +151,10 @@ type HyperService = hyper_util::service::TowerToHyperService<
 >;
 
 /// The router for one connection, telling each request where it comes from.
-fn service(app: Router, peer: SocketAddr) -> HyperService {
+fn service(app: Router, peer: SocketAddr, place: Place) -> HyperService {
     let with_peer = move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
+        request.extensions_mut().insert(place.clone());
         app.clone().oneshot(request)
     };
     hyper_util::service::TowerToHyperService::new(tower::util::BoxCloneService::new(tower::service_fn(with_peer)))

@@ -1,5 +1,6 @@
 //! What every transport shares, and the door every request goes through: who is it, and may it ask now.
 
+use std::any::Any;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use factum_model::{ErrorCode, Refusal, Trace};
 use factum_runtime::{CallError, Caller, Runtime};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 
 use crate::auth::Authenticator;
@@ -33,6 +34,32 @@ pub(crate) struct State {
 /// The remote address of a request, put there by the accept loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// A connection's place among those that may be open at once, held by whoever still uses the connection: also by a
+/// WebSocket, which outlives the request that opened it.
+#[derive(Clone)]
+pub(crate) struct Place {
+    _held: Arc<dyn Any + Send + Sync>,
+}
+
+impl Place {
+    pub(crate) fn new(held: impl Any + Send + Sync) -> Self {
+        Self { _held: Arc::new(held) }
+    }
+}
+
+/// What somebody was let in with, to look at it again later.
+#[derive(Clone)]
+pub(crate) struct Credential {
+    authorization: Option<HeaderValue>,
+    peer: IpAddr,
+}
+
+impl Credential {
+    pub(crate) fn of(headers: &HeaderMap, peer: IpAddr) -> Self {
+        Self { authorization: headers.get(http::header::AUTHORIZATION).cloned(), peer }
+    }
+}
 
 impl State {
     pub(crate) fn new(
@@ -62,6 +89,13 @@ impl State {
         self.check_rate(&caller)?;
         caller.trace = trace_of(headers);
         Ok(caller)
+    }
+
+    /// Whether a caller who was let in before still would be: keys are revoked and tokens run out while streams and
+    /// connections stay open. Its rate is no question here.
+    pub(crate) async fn still_admits(&self, credential: &Credential) -> bool {
+        let authorization = credential.authorization.as_ref().map(|value| value.to_str().unwrap_or_default());
+        self.auth.authenticate(authorization, credential.peer).await.is_ok()
     }
 
     /// Counts a stream while it is open.

@@ -15,7 +15,7 @@ use crate::connection;
 use crate::http::peer;
 use crate::metrics::Transport;
 use crate::problem::Problem;
-use crate::state::State;
+use crate::state::{Credential, Place, State};
 
 pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::Request<Body>) -> Response {
     let (mut head, _) = request.into_parts();
@@ -28,15 +28,20 @@ pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::
         return Problem(Refusal::invalid(message)).into_response();
     };
     let max = state.limits.ws_message_bytes_max;
-    upgrade.max_message_size(max).max_frame_size(max).on_upgrade(move |socket| serve(state, caller, socket))
+    let credential = Credential::of(&head.headers, peer(&head));
+    let place = head.extensions.remove::<Place>();
+    upgrade.max_message_size(max).max_frame_size(max).on_upgrade(async move |socket| {
+        serve(state, caller, credential, socket).await;
+        drop(place);
+    })
 }
 
 /// Pings keep idle connections through proxies, and find out about clients that have gone.
-async fn serve(state: Arc<State>, caller: Caller, socket: WebSocket) {
+async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket: WebSocket) {
     let (mut sink, stream) = socket.split();
     let heartbeat = state.heartbeat;
-    let (connection, mut queue) = connection::open(state, caller, Transport::WebSocket);
-    let writer = tokio::spawn(async move {
+    let (connection, mut queue) = connection::open(state, caller, Some(credential), Transport::WebSocket);
+    let mut writer = tokio::spawn(async move {
         loop {
             let message = match tokio::time::timeout(heartbeat, queue.recv()).await {
                 Err(_) => Message::Ping(Bytes::new()),
@@ -60,5 +65,8 @@ async fn serve(state: Arc<State>, caller: Caller, socket: WebSocket) {
         })
     });
     connection.serve(Box::pin(incoming)).await;
-    drop(writer.await);
+    // A client that does not read what is left must not keep its place.
+    if tokio::time::timeout(heartbeat, &mut writer).await.is_err() {
+        writer.abort();
+    }
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use factum_agent::{Agent, Agents, Script};
@@ -13,6 +14,9 @@ use crate::config::Settings;
 use crate::failure::Problem;
 use crate::output::Output;
 use crate::secret;
+
+/// How long closing may take before the process ends without it.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A store that is open, with what a runtime needs beside it.
 pub(crate) struct Opened {
@@ -62,6 +66,13 @@ pub(crate) async fn start(opened: &Opened, settings: &Settings, agents: Agents) 
     let options = options(settings, agents, opened.secret.secret.clone());
     let store: Arc<dyn Store> = opened.store.clone();
     Runtime::start(store, opened.blobs.clone(), options).await.context("the runtime cannot start")
+}
+
+/// Closes a runtime, within a bound. What was acknowledged is durable already; a close only makes the next start fast.
+pub(crate) async fn close(runtime: &Runtime) {
+    if tokio::time::timeout(CLOSE_TIMEOUT, runtime.close()).await.is_err() {
+        tracing::warn!(seconds = CLOSE_TIMEOUT.as_secs(), "closing took too long and was given up; nothing is lost");
+    }
 }
 
 /// Tells about a secret that others may read.

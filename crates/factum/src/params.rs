@@ -19,7 +19,7 @@ pub(crate) fn read(words: &[String]) -> Result<Value> {
             let text = std::fs::read_to_string(path).with_context(|| format!("{path} cannot be read"))?;
             parse(&text, path)
         }
-        [one] if one.trim_start().starts_with(['{', '[']) => parse(one, "the params"),
+        [one] if one.trim_start().starts_with(['{', '[']) => parse(one, "the text given"),
         pairs => from_pairs(pairs).map(Value::Object),
     }
 }
@@ -83,8 +83,8 @@ mod tests {
         check(&[r#"{"a":1}"#], Ok(json!({"a": 1})));
         check(&["a=1", "b:=1", "c=x=y", "d:=[true]"], Ok(json!({"a": "1", "b": 1, "c": "x=y", "d": [true]})));
         check(&["window.limit:=5", "window.before:=9"], Ok(json!({"window": {"limit": 5, "before": 9}})));
-        check(&["[1]"], Err("the params is not a JSON object"));
-        check(&["{"], Err("the params is not JSON"));
+        check(&["[1]"], Err("the text given is not a JSON object"));
+        check(&["{"], Err("the text given is not JSON"));
         check(&["a"], Err("\"a\" is neither JSON nor key=value; write key=text or key:=json"));
         check(&["a:=x"], Err("the value of a is not JSON"));
         check(&["a=1", "a=2"], Err("\"a=2\" does not fit the pairs before it"));

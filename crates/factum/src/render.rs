@@ -48,7 +48,8 @@ impl Renderer {
         let time = event["timestamp"].as_str().and_then(|text| text.parse::<Timestamp>().ok());
         let time =
             time.map_or_else(String::new, |at| at.to_zoned(self.zone.clone()).strftime("%H:%M:%S%.3f").to_string());
-        let (sequence, style, kind) = (event["sequence"].as_u64().unwrap_or(0), style(kind), clean(kind, Breaks::Shown));
+        let (sequence, style, kind) =
+            (event["sequence"].as_u64().unwrap_or(0), style(kind), clean(kind, Breaks::Shown));
         format!("{DIM}{time} {sequence:>5}{DIM:#}  {style}{kind:<18}{style:#}  ")
     }
 }

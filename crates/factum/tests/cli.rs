@@ -1,12 +1,14 @@
 //! The real binary, as a person or a supervisor meets it.
 
+#![allow(clippy::disallowed_methods, reason = "the tests start processes and damage files on purpose")]
+#![allow(clippy::unwrap_used)]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 /// A command in a directory of its own, with none of our environment's settings.
 fn factum(dir: &Path) -> Command {
-    #[allow(clippy::disallowed_methods, reason = "the test drives the binary")]
     let mut command = Command::new(env!("CARGO_BIN_EXE_factum"));
     command.current_dir(dir).env_clear().env("NO_COLOR", "1").env("TMPDIR", std::env::temp_dir());
     command
@@ -146,7 +148,6 @@ fn a_flipped_byte_is_found() {
     let mut bytes = std::fs::read(&segment).unwrap();
     let at = bytes.windows(15).position(|window| window == b"runtime.started").unwrap();
     bytes[at] ^= 1;
-    #[allow(clippy::disallowed_methods, reason = "the test damages a store on purpose")]
     std::fs::write(&segment, bytes).unwrap();
     let found = check(dir.path(), &["verify", "--data-dir", "data"], 1);
     assert!(found.contains("found") && found.contains("flipped"), "{found}");

@@ -192,8 +192,9 @@ impl Runtime {
                     cell.broken.store(true, Ordering::Release);
                 }
             }
-            cell.in_flight.fetch_sub(1, Ordering::AcqRel);
-            if outcome.is_err() {
+            // Whoever waits for the last commit to settle must hear of it after it is counted as settled.
+            let last = cell.in_flight.fetch_sub(1, Ordering::AcqRel) == 1;
+            if last || outcome.is_err() {
                 cell.hub.wake();
             }
             drop(sender.send(outcome));

@@ -28,7 +28,17 @@ impl Runtime {
         if let Some(cell) = self.0.sessions.get(&stream) {
             return Ok(cell);
         }
-        let head = self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?;
+        // Boxed, like `load` below: the rare way must not make the future of every command as large as itself.
+        Box::pin(self.find_stored(account, session_id, &stream)).await
+    }
+
+    async fn find_stored(
+        &self,
+        account: &Arc<str>,
+        session_id: &SessionId,
+        stream: &str,
+    ) -> Result<Arc<Cell>, Refusal> {
+        let head = self.0.store.head(stream).await.map_err(|error| read_refusal(&error))?;
         let head = head.ok_or_else(Refusal::not_found)?;
         let cell = Cell::new(account.clone(), session_id.clone(), None, self.now());
         let cell = self.0.sessions.get_or_insert(cell);
@@ -102,6 +112,10 @@ impl Runtime {
         if is_ready(cell) {
             return Ok(());
         }
+        Box::pin(self.load(cell)).await
+    }
+
+    async fn load(&self, cell: &Arc<Cell>) -> Result<(), Refusal> {
         let _guard = cell.loading.lock().await;
         if is_ready(cell) {
             return Ok(());

@@ -77,7 +77,8 @@ async fn run(
     mut commit: Option<Arc<Vec<Event>>>,
 ) {
     loop {
-        match runtime.turn_of(&cell, &thread_id, &turn_id, commit.take()).await {
+        // Boxed: reading is short, and a run may wait for its model for hours in a task of this size.
+        match Box::pin(runtime.turn_of(&cell, &thread_id, &turn_id, commit.take())).await {
             Ok(Some(turn)) => work(&runtime, &cell, turn).await,
             Ok(None) => {}
             Err(error) => tracing::error!(stream = %cell.stream, %turn_id, %error, "a turn could not be read"),

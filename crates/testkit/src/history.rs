@@ -84,7 +84,9 @@ impl History {
             let Acknowledged { writer, session_id, turn_id, sequence } = ack;
             let at = usize::try_from(*sequence).ok().and_then(|at| stored.get(session_id)?.get(at.checked_sub(1)?));
             match at {
-                None => faults.push(format!("{writer}: {turn_id} was acknowledged at {session_id}/{sequence} and is lost")),
+                None => {
+                    faults.push(format!("{writer}: {turn_id} was acknowledged at {session_id}/{sequence} and is lost"))
+                }
                 Some(event) if event["turn_id"] != turn_id.as_str() => {
                     faults.push(format!("{writer}: {session_id}/{sequence} is not of {turn_id}: {event}"));
                 }
@@ -109,7 +111,10 @@ impl History {
                 }
                 let kept = stored.get(session).and_then(|events| events.get(expected as usize - 1));
                 if kept.map(|event| text(event, "event_id")) != Some(&*seen.event_id) {
-                    faults.push(format!("{reader}: {session}/{expected} was shown as {} and is not stored", seen.event_id));
+                    faults.push(format!(
+                        "{reader}: {session}/{expected} was shown as {} and is not stored",
+                        seen.event_id
+                    ));
                 }
             }
         }

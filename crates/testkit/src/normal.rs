@@ -32,6 +32,8 @@ impl Names {
         match (name, value) {
             ("next_cursor" | "cursor", Value::String(cursor)) => Value::String(self.name("cursor", cursor)),
             ("key", Value::String(key)) => Value::String(self.name("secret", key)),
+            // It covers ids.
+            ("params_digest", Value::String(digest)) => Value::String(self.name("digest", digest)),
             // How long something took is nobody's promise.
             ("duration_ms", Value::Number(_)) => Value::String("<duration>".to_owned()),
             _ => self.value(value),
@@ -91,7 +93,8 @@ mod tests {
     fn ids_become_numbers_and_references_stay_references() {
         let (a, b) = ("turn_0198c0de-0000-7000-8000-000000000000", "turn_0198c0de-0000-7000-8000-000000000001");
         let value = json!([{ "turn_id": b, "at": "2026-01-01T00:00:00.123Z" }, { "turn_id": a }, b, "mine", 7]);
-        let expected = json!([{ "turn_id": "<turn 1>", "at": "<time>" }, { "turn_id": "<turn 2>" }, "<turn 1>", "mine", 7]);
+        let expected =
+            json!([{ "turn_id": "<turn 1>", "at": "<time>" }, { "turn_id": "<turn 2>" }, "<turn 1>", "mine", 7]);
         assert_eq!(normalise(&value), expected);
     }
 }

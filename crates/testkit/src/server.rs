@@ -116,8 +116,8 @@ impl Server {
         WebSocket::open(&self.address, token).await.unwrap()
     }
 
-    pub async fn grpc(&self, token: Option<&str>) -> Grpc {
-        Grpc::open(&self.address, token).await
+    pub fn grpc(&self, token: Option<&str>) -> Grpc {
+        Grpc::open(&self.address, token)
     }
 
     /// SIGKILL: whatever it was doing, it is not doing it any more.

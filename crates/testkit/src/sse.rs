@@ -182,8 +182,7 @@ mod tests {
     fn frames_are_the_same_however_the_bytes_are_cut() {
         let text = "retry: 1000\n\nid: 1\ndata: {\"a\":1}\n\n: heartbeat\n\nid: 2\ndata: \"ü\"\n\nid: 3\ndata: 1\n";
         let event = |id: &str, data: Value| Frame::Event(Event { id: id.into(), data });
-        let expected =
-            vec![event("1", json!({ "a": 1 })), Frame::Comment("heartbeat".into()), event("2", json!("ü"))];
+        let expected = vec![event("1", json!({ "a": 1 })), Frame::Comment("heartbeat".into()), event("2", json!("ü"))];
         for size in 1..text.len() {
             let mut parser = Parser::default();
             let frames: Vec<Frame> = text.as_bytes().chunks(size).flat_map(|piece| parser.feed(piece)).collect();

@@ -113,7 +113,7 @@ impl KeySource {
         let background = matches!(self.origin, Origin::Url(..));
         let age = if background { URL_AGE_REFRESH } else { FILE_INTERVAL };
         let loaded_at = self.current.read().loaded_at;
-        let old = !background || loaded_at.is_some_and(|at| elapsed(at, now) >= age);
+        let old = loaded_at.is_some_and(|at| elapsed(at, now) >= age);
         if matches!(self.origin, Origin::Fixed) || !old || !self.is_due(now, self.interval()) {
             return;
         }
@@ -192,8 +192,9 @@ impl KeySource {
     }
 }
 
+/// How far apart two instants are. A clock that was set back must not keep old keys alive.
 fn elapsed(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+    to.duration_since(from).unsigned_abs()
 }
 
 /// A client for key sets. Redirects are not followed: an open redirect at the issuer must not choose our keys.

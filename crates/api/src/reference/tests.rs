@@ -7,7 +7,7 @@ use factum_model::events::EVENTS;
 use factum_model::id::IDENTITIES;
 use factum_model::{Command, ErrorCode};
 
-use super::markdown::anchor;
+use super::markdown::{Page, anchor};
 use super::shapes::Shapes;
 use super::{example, identities, pages};
 
@@ -103,4 +103,12 @@ fn every_command_reads_its_own_example() {
         )*};
     }
     factum_model::for_each_command!(read);
+}
+
+#[test]
+fn text_stays_within_its_cell_and_headings_have_addresses() {
+    let mut page = Page::new("Title", "About.");
+    page.table(["a"], [["x | y\nz".to_owned()]]);
+    assert!(page.finish().ends_with("\n| a |\n| --- |\n| x \\| y z |\n"));
+    assert_eq!(anchor("Two words, `peer_task.linked`"), "two-words-peer_tasklinked");
 }

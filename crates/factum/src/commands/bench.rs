@@ -1,14 +1,151 @@
-//! `factum bench`: a place for the measurements; none is part of the binary yet.
+//! `factum bench`: measures Factum beside what it stands on. The benchmarks are in `bench/`, one file each.
 
-use anyhow::Result;
-use clap::Args;
+use std::path::PathBuf;
 
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+
+use super::block_on;
+use crate::bench::commits::Commits;
+use crate::bench::fanout::Fanout;
+use crate::bench::http::Http;
+use crate::bench::memory::Memory;
+use crate::bench::restart::Restart;
+use crate::bench::resume::Resume;
+use crate::bench::sessions::Sessions;
+use crate::bench::{Place, Report, commits, echo, fanout, http, memory, raise_open_files, restart, resume, sessions};
 use crate::cli::App;
+use crate::client::Credential;
 use crate::failure::{Exit, Problem};
+use crate::signals;
 
 #[derive(Debug, Args)]
-pub(crate) struct Bench {}
+#[command(after_help = "Every figure stands beside a reference measured in the same run; the ratio is what counts.\n\
+                  docs/operations/benchmarks.md says what each one means.")]
+pub(crate) struct Bench {
+    /// Where data is written meanwhile: the disk that is measured.
+    #[arg(long, global = true, default_value = ".", value_name = "DIR")]
+    dir: PathBuf,
+    /// How often reference and ours take turns; the middle round counts.
+    #[arg(long, global = true, default_value_t = 3, value_name = "N")]
+    rounds: usize,
+    #[command(subcommand)]
+    what: What,
+}
 
-pub(crate) fn run(_bench: Bench, _app: &App) -> Result<Exit> {
-    Err(Problem::cannot_run("this binary has no benchmarks").into())
+#[derive(Debug, Subcommand)]
+enum What {
+    /// A durable command over HTTP beside a bare echo.
+    Http(Http),
+    /// Durable commits in process beside the disk itself.
+    Commits(Commits),
+    /// Events to many subscribers beside a bare broadcast.
+    Fanout(Fanout),
+    /// Catching up on missed events.
+    Resume(Resume),
+    /// Opening, appending to and reading sessions by the length of their history.
+    Sessions(Sessions),
+    /// Starting by what is stored.
+    Restart(Restart),
+    /// Memory for each idle session and each subscriber.
+    Memory(Memory),
+    /// All of them, one after another.
+    All(All),
+    /// The server that the others are compared with.
+    #[command(hide = true)]
+    EchoServer,
+}
+
+#[derive(Clone, Debug, Args)]
+struct All {
+    /// Short rounds and small sizes: whether it runs, not how fast.
+    #[arg(long)]
+    quick: bool,
+}
+
+pub(crate) fn run(bench: Bench, app: &App) -> Result<Exit> {
+    block_on(async {
+        let stop = signals::watch().context("signals cannot be watched")?;
+        if let What::EchoServer = bench.what {
+            echo::serve(&app.output).await?;
+            return Ok(Exit::Ok);
+        }
+        if cfg!(debug_assertions) {
+            app.output.warn("this is a debug build; its figures mean nothing");
+        }
+        raise_open_files();
+        let place = Place::new(&bench.dir, bench.rounds, app.output)?;
+        // Servers are killed and directories removed when this is dropped, also by a signal.
+        tokio::select! {
+            measured = measure(bench.what, &place, app) => measured.map(|()| Exit::Ok),
+            () = stop.cancelled() => Err(Problem::cannot_run("the benchmark was stopped").into()),
+        }
+    })
+}
+
+/// Measures and shows. Tables come one by one; JSON is one document.
+async fn measure(what: What, place: &Place, app: &App) -> Result<()> {
+    let mut reports = Vec::new();
+    for step in steps(what) {
+        let report = step.run(place).await?;
+        if !app.output.is_json() {
+            app.output.line(report.table())?;
+        }
+        reports.push(report);
+    }
+    if app.output.is_json() {
+        app.output.rows(&reports)?;
+    }
+    Ok(())
+}
+
+impl What {
+    async fn run(&self, place: &Place) -> Result<Report> {
+        match self {
+            Self::Http(http) => http::run(http, place).await,
+            Self::Commits(commits) => commits::run(commits, place).await,
+            Self::Fanout(fanout) => fanout::run(fanout, place).await,
+            Self::Resume(resume) => resume::run(resume, place).await,
+            Self::Sessions(sessions) => sessions::run(sessions, place).await,
+            Self::Restart(restart) => restart::run(restart, place).await,
+            Self::Memory(memory) => memory::run(memory, place).await,
+            Self::All(_) | Self::EchoServer => Err(Problem::cannot_run("this is not one benchmark").into()),
+        }
+    }
+}
+
+fn steps(what: What) -> Vec<What> {
+    match what {
+        What::All(All { quick: true }) => quick(),
+        What::All(All { quick: false }) => thorough(),
+        one => vec![one],
+    }
+}
+
+fn quick() -> Vec<What> {
+    let (clients, url, credential) = (vec![1, 64], None, Credential { token: None });
+    vec![
+        What::Commits(Commits { clients: clients.clone(), preload: 0, seconds: 1 }),
+        What::Http(Http { clients, seconds: 1, url, credential }),
+        What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1 }),
+        What::Resume(Resume { missed: 10_000 }),
+        What::Sessions(Sessions { sizes: vec![100, 10_000] }),
+        What::Restart(Restart { events: vec![100_000] }),
+        What::Memory(Memory { sessions: 1_000, subscribers: 100 }),
+    ]
+}
+
+fn thorough() -> Vec<What> {
+    let clients = || vec![1, 8, 64, 512];
+    let (url, credential) = (None, Credential { token: None });
+    vec![
+        What::Commits(Commits { clients: clients(), preload: 0, seconds: 2 }),
+        What::Commits(Commits { clients: vec![64], preload: 5_000_000, seconds: 2 }),
+        What::Http(Http { clients: clients(), seconds: 5, url, credential }),
+        What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3 }),
+        What::Resume(Resume { missed: 10_000 }),
+        What::Sessions(Sessions { sizes: vec![100, 10_000, 1_000_000] }),
+        What::Restart(Restart { events: vec![1_000_000, 10_000_000] }),
+        What::Memory(Memory { sessions: 10_000, subscribers: 1_000 }),
+    ]
 }

@@ -39,15 +39,15 @@ pub(crate) async fn run(serve: Serve, app: &App) -> Result<Exit> {
     require_data_dir(&loaded)?;
     let settings = &loaded.settings;
     let agents = host::agents(&settings.agents.scripts, BuiltIn::Fallback)?;
-    if settings.agents.scripts.is_empty() {
-        app.output.warn("no agents are configured; the demo agent answers. List scripts under [agents] to change that");
-    }
     let auth = AuthOptions { dev: false, issuers: settings.issuer_options()? };
     let opened = host::open(settings)?;
     let checked = require_credentials(&opened, settings).await;
     if let Err(refused) = checked {
         opened.store.close().await;
         return Err(refused);
+    }
+    if settings.agents.scripts.is_empty() {
+        app.output.warn("no agents are configured; the demo agent answers. List scripts under [agents] to change that");
     }
     listen(opened, settings, agents, auth, app, |_| {}).await
 }
@@ -79,7 +79,7 @@ pub(crate) async fn listen(
     };
     let outcome = served.await;
     // Whatever happened, what was acknowledged is written down in a way that makes the next start fast.
-    runtime.close().await;
+    host::close(&runtime).await;
     outcome.map(|()| Exit::Ok)
 }
 

@@ -56,7 +56,7 @@ pub(crate) async fn run(stdio: Stdio, app: &App) -> Result<Exit> {
         outcome = served => outcome,
         () = stop.cancelled() => Ok(()),
     };
-    runtime.close().await;
+    host::close(&runtime).await;
     outcome?;
     Ok(Exit::Ok)
 }

@@ -1,2 +1,11 @@
-//! To be filled.
-fn main() {}
+//! Crash tests: the server is killed at any line, again and again, and whoever wrote and read meanwhile compares notes.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "tests touch the world, and this one says its seed"
+)]
+
+mod crash;

@@ -14,14 +14,20 @@ async fn check(client: &dyn Client) {
     let dir = tempfile::tempdir().unwrap();
     let reference = Local::in_memory(Agents::demo(), dir.path()).await;
     let (expected, found) = tokio::join!(transcript(&reference), transcript(client));
-    for (expected, found) in expected.iter().zip(&found) {
-        assert_eq!(shown(expected), shown(found), "over {}", client.name());
-    }
     assert_eq!(expected.len(), found.len());
+    for (expected, found) in expected.iter().zip(&found) {
+        assert!(expected == found, "over {}: {}", client.name(), first_difference(expected, found));
+    }
 }
 
-fn shown(entry: &Value) -> String {
-    serde_json::to_string_pretty(entry).unwrap()
+/// The first line in which two entries differ, with what stands before it: entries are long.
+fn first_difference(expected: &Value, found: &Value) -> String {
+    let [expected, found] = [expected, found].map(|entry| serde_json::to_string_pretty(entry).unwrap());
+    let lines: Vec<(&str, &str)> = expected.lines().zip(found.lines()).collect();
+    let at = lines.iter().position(|(expected, found)| expected != found).unwrap_or(lines.len() - 1);
+    let before: Vec<&str> = lines[at.saturating_sub(40)..at].iter().map(|(line, _)| *line).collect();
+    let (expected, found) = lines[at];
+    format!("{}\n--- in process\n{expected}\n--- here\n{found}", before.join("\n"))
 }
 
 async fn over<C: Client>(open: impl AsyncFnOnce(&Server) -> C) {
@@ -49,7 +55,7 @@ async fn json_rpc_over_websocket() {
 
 #[tokio::test]
 async fn grpc() {
-    over(async |server| server.grpc(None).await).await;
+    over(async |server| server.grpc(None)).await;
 }
 
 #[tokio::test]

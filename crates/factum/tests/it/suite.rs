@@ -79,10 +79,19 @@ impl Suite<'_> {
         for as_of in 0..=newest.unwrap() + 1 {
             self.call("get_thread_read", json!({ "session_id": session, "as_of": as_of })).await;
         }
-        for window in [json!({ "limit": 1 }), json!({ "limit": 2, "before": 5 }), json!({ "limit": 0 }), json!({ "limit": 201 })] {
+        for window in
+            [json!({ "limit": 1 }), json!({ "limit": 2, "before": 5 }), json!({ "limit": 0 }), json!({ "limit": 201 })]
+        {
             self.call("get_session", json!({ "session_id": session, "window": window })).await;
         }
-        for page in [(Some(0), None, 3), (Some(3), None, 3), (None, Some(4), 2), (Some(1), Some(2), 3), (Some(1), None, 0), (Some(9999), None, 5)] {
+        for page in [
+            (Some(0), None, 3),
+            (Some(3), None, 3),
+            (None, Some(4), 2),
+            (Some(1), Some(2), 3),
+            (Some(1), None, 0),
+            (Some(9999), None, 5),
+        ] {
             let (after, before, limit) = page;
             let mut params = json!({ "session_id": session, "limit": limit });
             after.into_iter().for_each(|after: u64| params["after"] = json!(after));
@@ -97,11 +106,16 @@ impl Suite<'_> {
             let action = field(&self.rest(&session, "action.required", 1).await, "action_id");
             self.call("get_thread_read", json!({ "session_id": session })).await;
             self.call("respond_action", json!({ "action_id": action, "decision": "perhaps" })).await;
-            let answer = json!({ "action_id": action, "decision": decision, "idempotency_key": format!("decide {decision}") });
+            let answer =
+                json!({ "action_id": action, "decision": decision, "idempotency_key": format!("decide {decision}") });
             let first = self.call("respond_action", answer.clone()).await;
             assert_eq!(first, self.call("respond_action", answer).await);
             self.call("respond_action", json!({ "action_id": action, "decision": "deny" })).await;
-            self.call("respond_action", json!({ "action_id": action, "decision": "no", "idempotency_key": "decide allow" })).await;
+            self.call(
+                "respond_action",
+                json!({ "action_id": action, "decision": "no", "idempotency_key": "decide allow" }),
+            )
+            .await;
             self.rest(&session, "turn.completed", 1).await;
             self.events(&session).await;
         }
@@ -144,7 +158,8 @@ impl Suite<'_> {
         self.call("remove_queued_turn", turn("first")).await;
         self.call("remove_queued_turn", turn("first")).await;
         self.call("get_queue", json!({ "session_id": session })).await;
-        self.call("interrupt_turn", json!({ "session_id": session, "turn_id": "fourth", "reason": "not needed" })).await;
+        self.call("interrupt_turn", json!({ "session_id": session, "turn_id": "fourth", "reason": "not needed" }))
+            .await;
         self.call("interrupt_turn", json!({ "session_id": session })).await;
         self.rest(&session, "model.requested", 2).await;
         self.call("submit_turn", submit("fifth", "interrupt")).await;
@@ -182,19 +197,22 @@ impl Suite<'_> {
         let first = self.call("create_session", keyed.clone()).await;
         assert_eq!(first, self.call("create_session", keyed).await);
         self.call("create_session", json!({ "title": "Other", "idempotency_key": "create" })).await;
-        self.call("update_session", json!({ "session_id": session, "title": "Other", "idempotency_key": "create" })).await;
+        self.call("update_session", json!({ "session_id": session, "title": "Other", "idempotency_key": "create" }))
+            .await;
         let turn = json!({ "session_id": session, "turn_id": "mine", "input": text("again") });
         let first = self.call("submit_turn", turn.clone()).await;
         self.rest(session, "turn.completed", 2).await;
         assert_eq!(first, self.call("submit_turn", turn).await);
         self.call("submit_turn", json!({ "session_id": session, "turn_id": "mine", "input": text("other") })).await;
         self.call("submit_turn", json!({ "turn_id": "mine", "input": text("again") })).await;
-        let both = json!({ "session_id": session, "turn_id": "both", "idempotency_key": "both", "input": text("both") });
+        let both =
+            json!({ "session_id": session, "turn_id": "both", "idempotency_key": "both", "input": text("both") });
         let first = self.call("submit_turn", both.clone()).await;
         self.rest(session, "turn.completed", 3).await;
         assert_eq!(first, self.call("submit_turn", both).await);
         for key in ["", "@turn/mine", "a\u{7}b", &"x".repeat(129)] {
-            self.call("submit_turn", json!({ "session_id": session, "idempotency_key": key, "input": text("x") })).await;
+            self.call("submit_turn", json!({ "session_id": session, "idempotency_key": key, "input": text("x") }))
+                .await;
         }
         self.events(session).await;
     }
@@ -219,20 +237,38 @@ impl Suite<'_> {
         self.call("revoke_api_key", json!({ "key_id": key["key_id"], "reason": "lost" })).await;
         self.call("list_api_keys", json!({ "limit": 1 })).await;
         self.call("revoke_api_key", json!({ "key_id": "key_nobody" })).await;
-        for bad in [json!({ "principal": "" }), json!({ "principal": "a", "scopes": [] }), json!({ "principal": "a", "scopes": ["root"] }), json!({ "principal": "a", "expires_at": "2001-01-01T00:00:00Z" })] {
+        for bad in [
+            json!({ "principal": "" }),
+            json!({ "principal": "a", "scopes": [] }),
+            json!({ "principal": "a", "scopes": ["root"] }),
+            json!({ "principal": "a", "expires_at": "2001-01-01T00:00:00Z" }),
+        ] {
             self.call("create_api_key", bad).await;
         }
     }
 
     async fn mistakes(&mut self, session: &str) {
         let nobody = json!({ "session_id": "sess_nobody", "thread_id": "thread_nobody", "queued_turn_id": "t", "action_id": "act_nobody", "decision": "allow", "input": text("x") });
-        for method in ["submit_turn", "interrupt_turn", "resume_thread", "remove_queued_turn", "promote_queued_turn", "update_session", "get_session", "get_thread_read", "get_queue", "read_events", "respond_action"] {
+        for method in [
+            "submit_turn",
+            "interrupt_turn",
+            "resume_thread",
+            "remove_queued_turn",
+            "promote_queued_turn",
+            "update_session",
+            "get_session",
+            "get_thread_read",
+            "get_queue",
+            "read_events",
+            "respond_action",
+        ] {
             self.call(method, nobody.clone()).await;
             self.call(method, json!({})).await;
             self.call(method, json!({ "session_id": 7, "action_id": [] })).await;
         }
         self.call("get_thread_read", json!({ "session_id": session, "thread_id": "thread_nobody" })).await;
-        self.call("submit_turn", json!({ "session_id": session, "thread_id": "thread_nobody", "input": text("x") })).await;
+        self.call("submit_turn", json!({ "session_id": session, "thread_id": "thread_nobody", "input": text("x") }))
+            .await;
         self.call("submit_turn", json!({ "input": [] })).await;
         self.call("submit_turn", json!({ "input": [{ "type": "smell" }] })).await;
         self.call("submit_turn", json!({ "input": text("x"), "agent": "nobody" })).await;
@@ -246,7 +282,11 @@ impl Suite<'_> {
         for method in ["no_such_method", "", "Submit_turn", "submit_turn/", "subscribe "] {
             // Each transport says it in its own words.
             let refused = self.client.call(method, json!({})).await.unwrap_err();
-            assert_eq!((&refused["code"], &refused["retryable"]), (&json!("not_found"), &json!(false)), "{method}: {refused}");
+            assert_eq!(
+                (&refused["code"], &refused["retryable"]),
+                (&json!("not_found"), &json!(false)),
+                "{method}: {refused}"
+            );
         }
     }
 }

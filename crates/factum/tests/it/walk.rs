@@ -12,7 +12,8 @@ async fn hello_is_streamed_back() {
     let session = submit(&server.http(None), "hello").await;
     let reader = completed(&server, &session).await;
     let kinds = reader.kinds();
-    let at = |kind: &str| kinds.iter().position(|found| *found == kind).unwrap_or_else(|| panic!("{kind} in {kinds:?}"));
+    let at =
+        |kind: &str| kinds.iter().position(|found| *found == kind).unwrap_or_else(|| panic!("{kind} in {kinds:?}"));
     assert!(at("turn.submitted") < at("turn.started") && at("turn.started") < at("model.delta"));
     assert!(at("model.delta") < at("turn.completed"));
     assert_eq!(streamed(&reader), "hello");
@@ -72,12 +73,17 @@ async fn a_queue_outlives_a_crash_in_its_order() {
     server.kill_and_restart().await;
     let http = server.http(None);
     let queue = http.call("get_queue", json!({ "session_id": session })).await.unwrap();
-    let order: Vec<&str> = queue["queued_turns"].as_array().unwrap().iter().map(|turn| turn["turn_id"].as_str().unwrap()).collect();
+    let order: Vec<&str> =
+        queue["queued_turns"].as_array().unwrap().iter().map(|turn| turn["turn_id"].as_str().unwrap()).collect();
     assert_eq!((order, &queue["active_turn_id"]), (vec!["c", "a", "b"], &first["turn_id"]));
     http.call("interrupt_turn", json!({ "session_id": session })).await.unwrap();
     wait_for(&http, &session, "turn.completed", 3).await;
     let events = all_events(&http, &session).await;
-    let done: Vec<&str> = events.iter().filter(|event| event["type"] == "turn.completed").map(|event| event["turn_id"].as_str().unwrap()).collect();
+    let done: Vec<&str> = events
+        .iter()
+        .filter(|event| event["type"] == "turn.completed")
+        .map(|event| event["turn_id"].as_str().unwrap())
+        .collect();
     assert_eq!(done, ["c", "a", "b"]);
     assert_contiguous(&events);
 }
@@ -96,10 +102,16 @@ async fn an_answer_that_was_cut_off_is_given_again_and_ends() {
     server.kill_and_restart().await;
     let mut rest = Reader::session(&server.http(None), &session, reader.last_id().as_deref()).await;
     let cut = rest.wait_for("model.failed").await;
-    assert_eq!((&cut.data["payload"]["will_retry"], &cut.data["payload"]["error"]["category"]), (&json!(true), &json!("interrupted")));
+    assert_eq!(
+        (&cut.data["payload"]["will_retry"], &cut.data["payload"]["error"]["category"]),
+        (&json!(true), &json!("interrupted"))
+    );
     let behind = rest.seen.len();
     rest.wait_for("turn.completed").await;
-    let again: String = rest.seen[behind..].iter().filter_map(|event| event.data["payload"]["text"].as_str().filter(|_| event.kind() == "model.delta")).collect();
+    let again: String = rest.seen[behind..]
+        .iter()
+        .filter_map(|event| event.data["payload"]["text"].as_str().filter(|_| event.kind() == "model.delta"))
+        .collect();
     assert_eq!(again, said);
     assert_contiguous(&all_events(&server.http(None), &session).await);
 }

@@ -71,10 +71,11 @@ pub enum Family {
 
 macro_rules! facts {
     ($($family:ident { $($variant:ident = $name:literal,)* })*) => {
-        /// What happened, with its typed payload.
+        /// What happened, with its typed payload. Payloads are boxed: the largest is many times the usual one, and events
+        /// are moved around a lot.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Fact {
-            $($($variant($variant),)*)*
+            $($($variant(Box<$variant>),)*)*
         }
 
         impl Fact {
@@ -86,7 +87,7 @@ macro_rules! facts {
             /// Reads a payload of a named class.
             pub fn decode(type_name: &str, payload: &str) -> Result<Fact, serde_json::Error> {
                 match type_name {
-                    $($($name => serde_json::from_str(payload).map(Self::$variant),)*)*
+                    $($($name => serde_json::from_str(payload).map(|payload| Self::$variant(Box::new(payload))),)*)*
                     other => Err(serde::de::Error::custom(format!("unknown event type {other}"))),
                 }
             }
@@ -104,7 +105,7 @@ macro_rules! facts {
 
         $($(impl From<$variant> for Fact {
             fn from(payload: $variant) -> Self {
-                Self::$variant(payload)
+                Self::$variant(Box::new(payload))
             }
         })*)*
 

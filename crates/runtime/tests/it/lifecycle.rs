@@ -88,3 +88,12 @@ async fn an_idle_session_leaves_memory_and_comes_back() {
     }
     assert_eq!(world.thread(&session_id).await, before);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_right_after_a_command_does_not_hang() {
+    for _ in 0..50 {
+        let world = World::new().await;
+        world.submit("hello").await.unwrap();
+        tokio::time::timeout(Duration::from_secs(20), world.runtime.close()).await.expect("close hung");
+    }
+}

@@ -18,9 +18,9 @@ pub struct Grpc {
 }
 
 impl Grpc {
-    pub async fn open(address: &str, token: Option<&str>) -> Self {
-        let channel = Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
-        Self { client: RuntimeClient::new(channel), token: token.map(str::to_owned) }
+    /// A channel that connects when it is first used, and again after the server was away.
+    pub fn open(address: &str, token: Option<&str>) -> Self {
+        Self { client: RuntimeClient::new(Self::channel(address)), token: token.map(str::to_owned) }
     }
 
     /// A request as this caller.
@@ -36,6 +36,11 @@ impl Grpc {
     pub async fn raw(&self, method: &str, params: &str) -> Result<String, Status> {
         let request = self.request(CallRequest { method: method.to_owned(), params: params.to_owned() });
         self.client.clone().call(request).await.map(|response| response.into_inner().result)
+    }
+
+    /// The channel itself, for requests that no client of ours would make.
+    pub fn channel(address: &str) -> Channel {
+        Endpoint::from_shared(format!("http://{address}")).unwrap().connect_lazy()
     }
 
     pub async fn subscribe(&self, request: SubscribeRequest) -> Result<Streaming<EventMessage>, Status> {

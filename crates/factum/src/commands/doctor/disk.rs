@@ -80,10 +80,12 @@ pub(super) fn free_space(dir: &Path) -> Check {
     let Ok(stat) = statvfs(dir) else { return Check::warn(NAME, "cannot be told", "look at `df`") };
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     let what = format!("{:.1} GiB", free as f64 / (1 << 30) as f64);
-    match free {
-        ..FREE_BYTES_MIN => Check::fail(NAME, what, "free some: without room for the next segment commits are refused"),
-        ..FREE_BYTES_LOW => Check::warn(NAME, what, "the log only grows; plan for more"),
-        _ => Check::ok(NAME, what),
+    if free < FREE_BYTES_MIN {
+        Check::fail(NAME, what, "free some: without room for the next segment commits are refused")
+    } else if free < FREE_BYTES_LOW {
+        Check::warn(NAME, what, "the log only grows; plan for more")
+    } else {
+        Check::ok(NAME, what)
     }
 }
 

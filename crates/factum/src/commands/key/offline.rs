@@ -84,7 +84,7 @@ impl Offline {
         let runtime = Runtime::start(store, self.opened.blobs, options).await.context("the runtime cannot start")?;
         quiet.started.store(true, Ordering::Release);
         let result = runtime.call(&Caller::new(PRINCIPAL, account, Scopes::admin()), command).await;
-        runtime.close().await;
+        host::close(&runtime).await;
         Ok(result.map_err(|refusal| Problem::refusal(C::NAME, &refusal))?)
     }
 }

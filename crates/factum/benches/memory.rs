@@ -1,0 +1,7 @@
+//! `cargo bench -p factum --bench memory`: the same as `factum bench memory`.
+
+mod shim;
+
+fn main() -> std::process::ExitCode {
+    shim::run("memory")
+}

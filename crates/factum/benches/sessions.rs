@@ -1,0 +1,7 @@
+//! `cargo bench -p factum --bench sessions`: the same as `factum bench sessions`.
+
+mod shim;
+
+fn main() -> std::process::ExitCode {
+    shim::run("sessions")
+}
