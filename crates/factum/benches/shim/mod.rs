@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode};
 
 /// Does nothing where it is run as a test: a benchmark is no test.
 #[allow(clippy::disallowed_methods, reason = "the benchmark is the binary itself")]
-pub fn run(benchmark: &str) -> ExitCode {
+pub(crate) fn run(benchmark: &str) -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let before = arguments.len();
     arguments.retain(|argument| argument != "--bench");

@@ -19,7 +19,7 @@ use super::wire::Target;
 use crate::client::Credential;
 
 /// The body both servers get.
-const BODY: &str = r#"{"agent":"waiting","input":[{"type":"text","text":"Look through the open incidents and say which one needs a person first."}]}"#;
+pub(super) const BODY: &str = r#"{"agent":"waiting","input":[{"type":"text","text":"Look through the open incidents and say which one needs a person first."}]}"#;
 /// The first requests wake everything up.
 const WARM_UP: Duration = Duration::from_millis(500);
 

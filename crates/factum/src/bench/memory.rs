@@ -1,4 +1,4 @@
-//! Memory for each session that is open and idle, and for each subscriber that waits.
+//! Memory for each session that is open and idle, each one whose turn is under way, and each subscriber that waits.
 //!
 //! Only memory of the process's own counts: pages of the log and the index belong to the system, which takes them back.
 
@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use super::Place;
 use super::child::Server;
 use super::history::{Author, Grain};
+use super::http;
 use super::publish::{Frames, Turns};
 use super::report::{Cell, Report};
 use super::restart::ACCOUNT;
@@ -22,7 +23,7 @@ use super::subscribers::Subscribers;
 use super::wire::{Connection, Target};
 
 const EVENTS_PER_SESSION: u64 = 20;
-const READERS: usize = 16;
+const ASKERS: usize = 16;
 /// Sessions that are opened first, so that what the server needs anyway is not counted.
 const WARM_UP_SESSIONS: usize = 200;
 
@@ -40,8 +41,9 @@ pub(crate) async fn run(memory: &Memory, place: &Place) -> Result<Report> {
     let mut report =
         Report::new("memory", "of the process's own, beside a session as JSON and a subscriber of a bare broadcast");
     place.note("memory: opening sessions and subscribers");
-    let (reference, each) = sessions(memory.sessions.max(1), place).await?;
-    report.row(row("idle session", memory.sessions, reference, each));
+    let sessions = sessions(memory.sessions.max(1), place).await?;
+    report.row(row("idle session", memory.sessions, sessions.as_json, sessions.idle));
+    report.row(row("turn under way", memory.sessions, sessions.as_json, sessions.working));
     let (reference, each) = subscribers(memory.subscribers.max(1), place).await?;
     report.row(row("subscriber", memory.subscribers, reference, each));
     Ok(report)
@@ -57,19 +59,31 @@ fn row(what: &'static str, count: usize, reference: f64, each: f64) -> [(&'stati
     ]
 }
 
-/// Bytes of a session as JSON, and of one in memory.
-async fn sessions(count: usize, place: &Place) -> Result<(f64, f64)> {
+/// Bytes of a session: as JSON, in memory, and in memory with a turn under way.
+struct Each {
+    as_json: f64,
+    idle: f64,
+    working: f64,
+}
+
+async fn sessions(count: usize, place: &Place) -> Result<Each> {
     let scratch = place.scratch()?;
     let dir = scratch.path().join("data");
     let (sessions, snapshot_bytes) = write(&dir, WARM_UP_SESSIONS + count).await?;
-    let (warm_up, sessions) = sessions.split_at(WARM_UP_SESSIONS);
     let server = Server::factum(&dir).await?;
     let target = Target::local(server.address());
-    open(&target, warm_up).await?;
+    let look =
+        |session_id: &SessionId| target.post("/v1/get_thread_read", &json!({ "session_id": session_id }).to_string());
+    let (warm_up, sessions) = sessions.split_at(WARM_UP_SESSIONS);
+    ask_each(&target, warm_up.iter().map(look).collect()).await?;
     let before = server.memory_bytes()?;
-    open(&target, sessions).await?;
-    let grown = server.memory_bytes()?.saturating_sub(before);
-    Ok((snapshot_bytes as f64, grown as f64 / count as f64))
+    // A look leaves a session in memory until it has been idle for a while.
+    ask_each(&target, sessions.iter().map(look).collect()).await?;
+    let opened = server.memory_bytes()?;
+    ask_each(&target, vec![target.post("/v1/submit_turn", http::BODY); count]).await?;
+    let each = |after: u64, before: u64| after.saturating_sub(before) as f64 / count as f64;
+    let (idle, working) = (each(opened, before), each(server.memory_bytes()?, opened));
+    Ok(Each { as_json: snapshot_bytes as f64, idle, working })
 }
 
 async fn write(dir: &Path, count: usize) -> Result<(Vec<SessionId>, usize)> {
@@ -85,24 +99,20 @@ async fn write(dir: &Path, count: usize) -> Result<(Vec<SessionId>, usize)> {
     Ok((sessions, snapshot_bytes))
 }
 
-/// Looks at each session once, which leaves it in memory until it has been idle for a while.
-async fn open(target: &Target, sessions: &[SessionId]) -> Result<()> {
-    let mut readers = JoinSet::new();
-    for own in sessions.chunks(sessions.len().div_ceil(READERS)) {
+/// Sends each request once, over a few connections.
+async fn ask_each(target: &Target, requests: Vec<Vec<u8>>) -> Result<()> {
+    let mut askers = JoinSet::new();
+    for own in requests.chunks(requests.len().div_ceil(ASKERS)) {
         let (own, target) = (own.to_vec(), target.clone());
-        readers.spawn(async move {
+        askers.spawn(async move {
             let mut connection = Connection::open(&target).await?;
-            for session_id in own {
-                let body = json!({ "session_id": session_id }).to_string();
-                connection
-                    .call(&target.post("/v1/get_thread_read", &body))
-                    .await
-                    .context("a session was not opened")?;
+            for request in own {
+                connection.call(&request).await.context("a session was not opened")?;
             }
             anyhow::Ok(())
         });
     }
-    while let Some(done) = readers.join_next().await {
+    while let Some(done) = askers.join_next().await {
         done??;
     }
     Ok(())
@@ -121,7 +131,7 @@ async fn subscribers(count: usize, place: &Place) -> Result<(f64, f64)> {
 
 async fn grown(server: &Server, target: &Target, path: &str, after: u64, count: usize) -> Result<f64> {
     // The first few make what all of them share.
-    let first = Subscribers::open(target, path, after, READERS).await?;
+    let first = Subscribers::open(target, path, after, ASKERS).await?;
     let before = server.memory_bytes()?;
     let subscribers = Subscribers::open(target, path, after, count).await?;
     let grown = server.memory_bytes()?.saturating_sub(before) as f64 / count as f64;

@@ -17,7 +17,7 @@ const WRITERS: usize = 256;
 
 /// Three records of 400 bytes and one index entry.
 pub(super) fn commit(stream: &str, expected: u64) -> Commit {
-    let pad = "x".repeat(RECORD_BYTES.saturating_sub(stream.len() + 23));
+    let pad = "x".repeat(RECORD_BYTES.saturating_sub(stream.len() + 22));
     let record = Bytes::from(format!("{{\"stream\":\"{stream}\",\"pad\":\"{pad}\"}}"));
     Commit {
         stream: stream.into(),

@@ -61,6 +61,9 @@ struct Subject {
     session: Latencies,
 }
 
+/// One of the things a session was measured by.
+type Figure = fn(&Subject) -> &Latencies;
+
 async fn write(dir: &std::path::Path, sizes: &[u64], place: &Place) -> Result<Vec<Subject>> {
     let store = Arc::new(EmbeddedStore::open(dir, Options::default())?.0);
     let author = Author::new(store.clone(), &caller().account, Grain::Step)?;
@@ -83,7 +86,7 @@ async fn write(dir: &std::path::Path, sizes: &[u64], place: &Place) -> Result<Ve
 
 fn report(subjects: &[Subject]) -> Report {
     let mut report = Report::new("sessions", "what a session costs, beside the shortest one");
-    let operations: [(&'static str, fn(&Subject) -> &Latencies); 4] = [
+    let operations: [(&'static str, Figure); 4] = [
         ("open", |subject| &subject.open),
         ("submit + interrupt", |subject| &subject.append),
         ("get_thread_read", |subject| &subject.thread_read),
