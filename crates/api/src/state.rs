@@ -177,6 +177,10 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 fn is_loopback_host(host: &str) -> bool {
+    // A bare IPv6 address has colons of its own, which are no port.
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return address.is_loopback();
+    }
     let name = match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
