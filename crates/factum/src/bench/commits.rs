@@ -22,7 +22,6 @@ use tokio::time::Instant;
 use super::Place;
 use super::floor::Floor;
 use super::measure::{Latencies, middle, middle_ratio};
-use super::place::TURN;
 use super::preload;
 use super::report::{Cell, Report};
 
@@ -52,13 +51,15 @@ pub(crate) async fn run(commits: &Commits, place: &Place) -> Result<Report> {
     let options = RuntimeOptions::new(Agents::demo(), Secret::new([7; 32]));
     let runtime = Runtime::start(store.clone(), blobs, options).await?;
     let bench = Bench { store, runtime, floor, caller: caller(), next_stream: Arc::default() };
+    // Longer turns than elsewhere: a store's background work has to fall into its own.
+    let time = Duration::from_secs(commits.seconds.max(1));
     for &clients in &commits.clients {
         place.note(&format!("commits: {clients} clients"));
         for what in [What::Store, What::Runtime] {
             bench.measure(what, clients, WARM_UP).await?;
             let mut rounds = Vec::new();
-            for _ in 0..place.turns(commits.seconds) {
-                rounds.push(bench.measure(what, clients, TURN).await?);
+            for _ in 0..place.rounds {
+                rounds.push(bench.measure(what, clients, time).await?);
             }
             report.row(row(what, clients, &rounds)?);
         }
@@ -108,6 +109,7 @@ enum What {
 struct Round {
     per_second: f64,
     floor_per_second: f64,
+    floor_waited: f64,
     /// How many shared a sync.
     batch: f64,
     latencies: Latencies,
@@ -123,6 +125,7 @@ fn row(what: What, clients: usize, rounds: &[Round]) -> Result<Vec<(&'static str
         ("what", Cell::Word(name)),
         ("clients", Cell::Count(clients as u64)),
         ("floor_per_s", Cell::PerSecond(middle(&floor))),
+        ("floor_waited", Cell::Ratio(middle(&all(|round| round.floor_waited)))),
         ("factum_per_s", Cell::PerSecond(middle(&ours))),
         ("ratio", Cell::Ratio(middle_ratio(&ours, &floor))),
         ("p50_ms", Cell::Millis(latencies.millis(0.5))),
@@ -141,6 +144,7 @@ struct Bench {
 
 impl Bench {
     async fn measure(&self, what: What, clients: usize, time: Duration) -> Result<Round> {
+        self.settle().await?;
         let (before, clock) = (self.store.stats(), Instant::now());
         let (latencies, sessions) = match what {
             What::Store => (self.append(clients, clock + time).await?, Vec::new()),
@@ -150,9 +154,18 @@ impl Bench {
         let written = Written::between(before, self.store.stats());
         let done = latencies.len() as f64;
         let batch = done / written.syncs;
-        let writes_per_second = self.floor.writes_per_second(written.bytes_per_sync(), time).await?;
+        self.settle().await?;
+        let floor = self.floor.write(written.bytes_per_sync(), time).await?;
         self.interrupt(sessions).await?;
-        Ok(Round { per_second: done / seconds, floor_per_second: writes_per_second * batch, batch, latencies })
+        let (per_second, floor_per_second) = (done / seconds, floor.per_second * batch);
+        Ok(Round { per_second, floor_per_second, floor_waited: floor.waited, batch, latencies })
+    }
+
+    /// Both sides begin with nothing left to write.
+    async fn settle(&self) -> Result<()> {
+        let store = self.store.clone();
+        tokio::task::spawn_blocking(move || store.checkpoint()).await??;
+        self.floor.settle().await
     }
 
     async fn append(&self, clients: usize, until: Instant) -> Result<Latencies> {

@@ -18,6 +18,14 @@ pub(super) struct Floor {
     path: PathBuf,
 }
 
+/// What the disk did.
+pub(super) struct Written {
+    pub(super) per_second: f64,
+    /// The part of the time in which the thread could have run and had no processor. It sleeps in every sync, so on a
+    /// machine that others keep busy it stands in line after each, and what it measures is that line and not the disk.
+    pub(super) waited: f64,
+}
+
 impl Floor {
     /// Makes the file, which takes a moment.
     pub(super) fn prepare(dir: &Path) -> Result<Self> {
@@ -31,14 +39,22 @@ impl Floor {
         Ok(floor)
     }
 
-    /// Synced writes per second, `bytes` each.
-    pub(super) async fn writes_per_second(&self, bytes: usize, time: Duration) -> Result<f64> {
+    /// Synced writes, `bytes` each.
+    pub(super) async fn write(&self, bytes: usize, time: Duration) -> Result<Written> {
         let floor = self.clone();
         tokio::task::spawn_blocking(move || floor.write_for(bytes.max(1), time)).await?
     }
 
-    fn write_for(&self, bytes: usize, time: Duration) -> Result<f64> {
+    /// Waits until what others have written is on the disk: a store's own background work, begun in its turn, would
+    /// otherwise be paid for in the floor's, and make the floor look slow.
+    pub(super) async fn settle(&self) -> Result<()> {
+        let floor = self.clone();
+        tokio::task::spawn_blocking(move || Ok(rustix::fs::syncfs(floor.open()?)?)).await?
+    }
+
+    fn write_for(&self, bytes: usize, time: Duration) -> Result<Written> {
         let file = self.open()?;
+        let waited_before = waited();
         let buffer = vec![b'x'; bytes];
         let (started, mut writes, mut at) = (Instant::now(), 0_u64, 0);
         while started.elapsed() < time {
@@ -50,7 +66,9 @@ impl Floor {
             at += bytes as u64;
             writes += 1;
         }
-        Ok(writes as f64 / started.elapsed().as_secs_f64())
+        let elapsed = started.elapsed();
+        let waited = waited().saturating_sub(waited_before).as_secs_f64() / elapsed.as_secs_f64();
+        Ok(Written { per_second: writes as f64 / elapsed.as_secs_f64(), waited })
     }
 
     #[allow(clippy::disallowed_methods, reason = "the floor is measured beside the store, not through it")]
@@ -58,4 +76,10 @@ impl Floor {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path);
         file.with_context(|| format!("{} cannot be opened", self.path.display()))
     }
+}
+
+/// How long this thread has stood in line for a processor; nothing where the system does not say.
+fn waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(text.split(' ').nth(1).and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
 }
