@@ -11,6 +11,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::zeros;
+
 /// A directory tree that keeps what was synced.
 ///
 /// - Bytes of a file are safe after [`DiskFile::sync_data`], the file's name after [`Disk::sync_dir`] of its folder.
@@ -22,6 +24,12 @@ pub trait Disk: Send + Sync + 'static {
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;
     /// Creates a file, or empties the one that is there.
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+    /// Creates a file, or empties the one that is there, and fills it with `len` zeros that are safe from a crash.
+    fn create_zeroed(&self, name: &str, len: u64) -> io::Result<Box<dyn DiskFile>> {
+        let file = self.create(name)?;
+        zeros::fill(&*file, len)?;
+        Ok(file)
+    }
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     fn remove(&self, name: &str) -> io::Result<()>;
@@ -106,6 +114,15 @@ impl Disk for RealDisk {
         let path = self.root.join(name);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         Ok(Box::new(file))
+    }
+
+    fn create_zeroed(&self, name: &str, len: u64) -> io::Result<Box<dyn DiskFile>> {
+        if zeros::fill_directly(&self.root.join(name), len)? {
+            return self.open(name);
+        }
+        let file = self.create(name)?;
+        zeros::fill(&*file, len)?;
+        Ok(file)
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {

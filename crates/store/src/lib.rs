@@ -23,6 +23,7 @@ mod queue;
 mod shared;
 mod spare;
 mod writer;
+mod zeros;
 
 mod checkpoint;
 mod index;

@@ -18,9 +18,6 @@ use crate::options::Background;
 use crate::segment::SegmentHeader;
 
 pub(crate) const SPARE_PATH: &str = "log/next.tmp";
-/// Written and synced piece by piece, so that the writer's own syncs never wait behind a whole segment. Not too small
-/// either: each piece grows the file, and syncing that takes the file system's journal, which the writer shares.
-const ZERO_CHUNK: usize = 4 << 20;
 
 pub(crate) struct Spare {
     pub(crate) file: Box<dyn DiskFile>,
@@ -29,19 +26,8 @@ pub(crate) struct Spare {
 
 /// Creates a zeroed, synced file of `capacity` bytes under the temporary name.
 pub(crate) fn prepare(disk: &dyn Disk, capacity: u64) -> io::Result<Spare> {
-    fill(disk, capacity).inspect_err(|_| drop(disk.remove(SPARE_PATH)))
-}
-
-fn fill(disk: &dyn Disk, capacity: u64) -> io::Result<Spare> {
-    let file = disk.create(SPARE_PATH)?;
-    let zeros = vec![0; ZERO_CHUNK.min(capacity as usize)];
-    let mut at = 0;
-    while at < capacity {
-        let len = (capacity - at).min(zeros.len() as u64);
-        file.write_at(&zeros[..len as usize], at)?;
-        file.sync_data()?;
-        at += len;
-    }
+    let made = disk.create_zeroed(SPARE_PATH, capacity);
+    let file = made.inspect_err(|_| drop(disk.remove(SPARE_PATH)))?;
     Ok(Spare { file, capacity })
 }
 

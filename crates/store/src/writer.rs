@@ -30,6 +30,7 @@ use crate::segment::{self, SegmentHeader};
 use crate::shared::Shared;
 use crate::spare::{self, InstallError, Spares};
 use crate::walk::Place;
+use crate::zeros::PAGE;
 
 pub(crate) struct Writer {
     shared: Arc<Shared>,
@@ -226,9 +227,16 @@ impl Writer {
         }
     }
 
+    /// Writes and syncs the batch. The rest of its last page is written too, as the zeros that are there already: a whole
+    /// page need not be read before it is written.
     fn write(&mut self) -> std::io::Result<()> {
-        let offset = self.place.at - self.batch.buffer.len() as u64 - self.segment.header.first;
-        self.segment.file.write_at(&self.batch.buffer, offset)?;
+        let len = self.batch.buffer.len();
+        let offset = self.place.at - len as u64 - self.segment.header.first;
+        let end = (offset + len as u64).next_multiple_of(PAGE as u64).min(self.segment.header.capacity);
+        self.batch.buffer.resize((end - offset) as usize, 0);
+        let written = self.segment.file.write_at(&self.batch.buffer, offset);
+        self.batch.buffer.truncate(len);
+        written?;
         self.segment.file.sync_data()
     }
 
