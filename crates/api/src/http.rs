@@ -1,14 +1,14 @@
 //! Commands over HTTP: `POST /rpc` and `POST /v1/{command}`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as Extract};
 use axum::response::{IntoResponse, Response};
 use factum_model::{ErrorCode, Refusal};
-use http::{HeaderValue, Request, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body as _;
 
 use crate::metrics::Transport;
 use crate::problem::Problem;
@@ -16,24 +16,53 @@ use crate::rpc;
 use crate::state::{Peer, State, timed_out};
 use crate::status::http_status;
 
+/// A request's body, from the router or right from the connection.
+pub(crate) trait AnyBody: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send {}
+
+impl<B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send> AnyBody for B {}
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// `POST /v1/{command}`: the body is the params, the answer is the result.
-pub(crate) async fn command(
+/// `POST /v1/{command}` as the router sees it.
+pub(crate) async fn routed_command(
     Extract(state): Extract<Arc<State>>,
-    Path(command): Path<String>,
+    Path(name): Path<String>,
     request: Request<Body>,
 ) -> Response {
+    let (head, body) = request.into_parts();
+    command(&state, &name, &head.headers, peer(&head), body).await
+}
+
+/// The command that a request is for, where its path is spelled the usual way. It need not go through the router then,
+/// which costs as much as some commands do.
+pub(crate) fn direct_command<'a>(method: &Method, path: &'a str) -> Option<&'a str> {
+    let name = path.strip_prefix("/v1/").filter(|_| method == Method::POST)?;
+    name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some(name)
+}
+
+/// A command: the body is the params, the answer is the result.
+pub(crate) async fn command(
+    state: &State,
+    command: &str,
+    headers: &HeaderMap,
+    peer: IpAddr,
+    body: impl AnyBody,
+) -> Response {
     let started = state.metrics.start();
-    let outcome = run_command(&state, &command, request).await;
+    let outcome = run_command(state, command, headers, peer, body).await;
     let code = outcome.as_ref().err().map(|problem| problem.0.code);
-    state.metrics.request(Transport::Http, &command, code, started);
+    state.metrics.request(Transport::Http, command, code, started);
     outcome.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn run_command(state: &State, command: &str, request: Request<Body>) -> Result<Response, Problem> {
-    let (head, body) = request.into_parts();
-    let caller = state.admit(&head.headers, peer(&head)).await?;
+async fn run_command(
+    state: &State,
+    command: &str,
+    headers: &HeaderMap,
+    peer: IpAddr,
+    body: impl AnyBody,
+) -> Result<Response, Problem> {
+    let caller = state.admit(headers, peer).await?;
     let body = read_body(state, body).await?;
     let params = match std::str::from_utf8(&body) {
         Ok(text) if text.trim().is_empty() => "{}",
@@ -78,7 +107,7 @@ async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>
 }
 
 /// The whole body, within its bounds of size and time. One that says beforehand that it is too large is not waited for.
-async fn read_body(state: &State, body: Body) -> Result<Bytes, Refusal> {
+async fn read_body(state: &State, body: impl AnyBody) -> Result<Bytes, Refusal> {
     let max = state.limits.body_bytes_max;
     if body.size_hint().lower() > max as u64 {
         return Err(too_large(max));
@@ -98,7 +127,7 @@ fn too_large(max: usize) -> Refusal {
         .with("limit", serde_json::json!({ "name": "body_bytes", "max": max }))
 }
 
-pub(crate) fn peer(head: &http::request::Parts) -> std::net::IpAddr {
+pub(crate) fn peer(head: &http::request::Parts) -> IpAddr {
     // The accept loop always puts it there; a request without one is treated as coming from elsewhere.
     head.extensions.get::<Peer>().map_or(std::net::Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0)
 }

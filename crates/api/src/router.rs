@@ -21,7 +21,7 @@ pub(crate) fn router(state: Arc<State>) -> Router {
     let grpc = RuntimeServer::new(Service::new(state.clone())).max_decoding_message_size(max);
     Router::new()
         .route("/rpc", post(commands::rpc).get(ws::upgrade))
-        .route("/v1/{command}", post(commands::command))
+        .route("/v1/{command}", post(commands::routed_command))
         .route("/v1/sessions/{session_id}/events", get(events::session_events))
         .route("/v1/feed", get(events::feed))
         .route("/healthz", get(healthz))

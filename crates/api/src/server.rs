@@ -1,12 +1,15 @@
 //! The listener: accepts connections within their bound, serves HTTP/1, HTTP/2 and gRPC on one port, and drains.
 
+use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Response;
 use factum_runtime::Runtime;
+use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -16,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::auth::{AuthOptions, Authenticator};
+use crate::http::{command, direct_command};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Sample, Source, runtime_source};
 use crate::router::router;
@@ -90,7 +94,7 @@ impl Server {
                 accepted = accept(&listener, &slots) => accepted,
             };
             let place = Place::new((state.metrics.connection(), slot));
-            let service = service(app.clone(), peer, place.clone());
+            let service = service(app.clone(), state.clone(), peer.ip(), place.clone());
             let builder = builder.clone();
             let watcher = graceful.watcher();
             tokio::spawn(async move {
@@ -146,16 +150,44 @@ fn builder(limits: &TransportLimits) -> Builder<TokioExecutor> {
     builder
 }
 
-type HyperService = hyper_util::service::TowerToHyperService<
-    tower::util::BoxCloneService<http::Request<Incoming>, axum::response::Response, std::convert::Infallible>,
->;
+/// What answers the requests of one connection.
+fn service(
+    app: Router,
+    state: Arc<State>,
+    peer: IpAddr,
+    place: Place,
+) -> impl hyper::service::Service<
+    Request<Incoming>,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> {
+    hyper::service::service_fn(move |request: Request<Incoming>| {
+        let (app, state, place) = (app.clone(), state.clone(), place.clone());
+        // Boxed, so that a connection that only listens does not keep the room that a command needs.
+        async move {
+            if direct_command(request.method(), request.uri().path()).is_some() {
+                return Ok(Box::pin(direct(&state, peer, request)).await);
+            }
+            Box::pin(routed(app, peer, place, request)).await
+        }
+    })
+}
 
-/// The router for one connection, telling each request where it comes from.
-fn service(app: Router, peer: SocketAddr, place: Place) -> HyperService {
-    let with_peer = move |mut request: http::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer.ip()));
-        request.extensions_mut().insert(place.clone());
-        app.clone().oneshot(request)
-    };
-    hyper_util::service::TowerToHyperService::new(tower::util::BoxCloneService::new(tower::service_fn(with_peer)))
+async fn direct(state: &State, peer: IpAddr, request: Request<Incoming>) -> Response {
+    let (head, body) = request.into_parts();
+    let name = direct_command(&head.method, head.uri.path()).unwrap_or_default();
+    command(state, name, &head.headers, peer, body).await
+}
+
+/// The router, told where the request comes from.
+async fn routed(
+    app: Router,
+    peer: IpAddr,
+    place: Place,
+    mut request: Request<Incoming>,
+) -> Result<Response, Infallible> {
+    request.extensions_mut().insert(Peer(peer));
+    request.extensions_mut().insert(place);
+    app.oneshot(request).await
 }

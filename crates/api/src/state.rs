@@ -186,9 +186,9 @@ fn is_loopback_host(host: &str) -> bool {
         _ => host,
     };
     let bare = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost")
+    bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        || name.eq_ignore_ascii_case("localhost")
         || name.to_ascii_lowercase().ends_with(".localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Reads W3C trace context; anything malformed is no context.

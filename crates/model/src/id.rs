@@ -14,6 +14,9 @@ use uuid::Uuid;
 /// The longest id accepted, in bytes.
 pub const ID_BYTES_MAX: usize = 128;
 
+/// The length of a UUID as text.
+const HYPHENATED: usize = uuid::fmt::Hyphenated::LENGTH;
+
 /// Why a text is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id has 1 to {ID_BYTES_MAX} characters out of A-Z a-z 0-9 _ - . : and this one does not")]
@@ -39,11 +42,12 @@ macro_rules! ids {
 
             /// The id with this UUID behind the prefix.
             pub fn from_uuid(uuid: Uuid) -> Self {
-                let mut text = String::with_capacity($prefix.len() + 37);
-                text.push_str($prefix);
-                text.push('_');
-                text.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-                Self(text.into())
+                const START: usize = $prefix.len() + 1;
+                let mut text = [b'_'; START + HYPHENATED];
+                text[..START - 1].copy_from_slice($prefix.as_bytes());
+                uuid.hyphenated().encode_lower(&mut text[START..]);
+                // ASCII from beginning to end.
+                Self(std::str::from_utf8(&text).unwrap_or_default().into())
             }
 
             pub fn as_str(&self) -> &str {

@@ -34,7 +34,7 @@ mod samples;
 mod tests;
 
 pub use error::{ErrorCode, Refusal};
-pub use event::{Event, NewEvent, SCHEMA_VERSION, Scope, Trace};
+pub use event::{ENCODED_BYTES, Event, NewEvent, SCHEMA_VERSION, Scope, Trace};
 pub use events::Fact;
 pub use jiff::Timestamp;
 pub use registry::Command;

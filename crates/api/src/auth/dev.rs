@@ -1,5 +1,7 @@
 //! The rules of `factum dev`: who may come in without a secret. Whether the peer is on loopback was asked before.
 
+use std::sync::LazyLock;
+
 use factum_model::registry::Scopes;
 use factum_runtime::Caller;
 
@@ -8,9 +10,10 @@ use super::names;
 const ACCOUNT: &str = "dev";
 const LOCAL: &str = "agent://local";
 
-/// Who calls without any credential.
+/// Who calls without any credential. Made once: every request of that kind is the same caller.
 pub(super) fn local() -> Caller {
-    Caller::new(LOCAL, ACCOUNT, Scopes::admin())
+    static CALLER: LazyLock<Caller> = LazyLock::new(|| Caller::new(LOCAL, ACCOUNT, Scopes::admin()));
+    CALLER.clone()
 }
 
 /// Who `dev:agent://NAME` or `dev:agent://NAME@ACCOUNT` is: a member, never an admin.
