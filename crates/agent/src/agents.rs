@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use factum_model::report::ModelIntent;
+
 use crate::model::Model;
 use crate::script::{Script, ScriptModel, ScriptTools};
 use crate::tools::Tools;
@@ -33,6 +35,13 @@ pub enum BadAgents {
 }
 
 impl Agent {
+    /// What it does first with a turn: it asks its model. Known before the turn starts, so that starting it and
+    /// announcing the request can be one commit.
+    pub fn opening(&self) -> ModelIntent {
+        let model = &self.model;
+        ModelIntent { provider: model.provider().to_owned(), model: model.name().to_owned(), effect: model.effect() }
+    }
+
     /// An agent that follows a script.
     pub fn from_script(script: Script) -> Agent {
         let script = Arc::new(script);

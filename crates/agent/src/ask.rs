@@ -13,11 +13,11 @@ use factum_model::id::{ModelRequestId, StepId};
 use factum_model::report::{ArtifactDraft, Chunk, ModelAnswer, Report};
 use factum_model::value::Failure;
 use futures::FutureExt;
-use tokio::sync::mpsc;
 
 use crate::host::{Host, Stopped};
 use crate::model::{Answer, ModelRequest, Piece, Sink};
 use crate::panic::panic_text;
+use crate::pieces::Pieces;
 use crate::transcript::INTERRUPTED;
 use crate::turn::Run;
 
@@ -25,8 +25,6 @@ use crate::turn::Run;
 pub const MODEL_TRIES_MAX: u32 = 4;
 /// The pause before the second try; each further one is twice as long.
 const RETRY_DELAY_FIRST: Duration = Duration::from_millis(250);
-/// How many pieces one commit holds.
-const PIECES_PER_REPORT_MAX: usize = 256;
 /// How long the text of one answer may get.
 pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// A text up to this size stands in the fact that ends the answer; a longer one becomes a blob.
@@ -39,21 +37,28 @@ const ARTIFACTS_PER_ANSWER_MAX: usize = 64;
 const ARGUMENTS_BYTES_MAX: usize = 1 << 20;
 
 impl Run<'_> {
-    /// Asks the model once, and records what came of it.
-    pub(crate) async fn ask_model(&mut self) -> Result<(), Stopped> {
+    /// Records the intent to ask the model.
+    pub(crate) async fn announce(&mut self) -> Result<(), Stopped> {
         pause_before(self.transcript.failed_tries).await;
-        let model = &self.agent.model;
-        let intent = Report::ModelRequested {
-            provider: model.provider().to_owned(),
-            model: model.name().to_owned(),
-            effect: model.effect(),
-        };
-        self.report(intent).await?;
+        self.report(Report::ModelRequested(self.agent.opening())).await
+    }
+
+    /// Asks the model, as was announced, and records what came of it.
+    pub(crate) async fn answer(&mut self) -> Result<(), Stopped> {
         let Some(open) = &self.transcript.request else {
             return Err(Stopped::new("the intent to ask the model was recorded without ids"));
         };
         let (request_id, step_id) = (open.request_id.clone(), open.step_id.clone());
         let answered = self.stream(&request_id, &step_id).await?;
+        Box::pin(self.answered(request_id, step_id, answered)).await
+    }
+
+    async fn answered(
+        &mut self,
+        request_id: ModelRequestId,
+        step_id: StepId,
+        answered: Result<Answer, Failure>,
+    ) -> Result<(), Stopped> {
         let report = match answered.and_then(checked) {
             Ok(answer) => {
                 let answer = self.kept(answer).await?;
@@ -73,17 +78,19 @@ impl Run<'_> {
         request_id: &ModelRequestId,
         step_id: &StepId,
     ) -> Result<Result<Answer, Failure>, Stopped> {
-        let (sink, pieces) = Sink::channel();
+        let (sink, pieces) = Sink::new();
         let model = &self.agent.model;
         let request =
             ModelRequest { turn: self.view(), tools: &self.catalog, attempt: self.transcript.failed_tries + 1 };
-        let answering = async move {
-            let answer = AssertUnwindSafe(model.answer(request, &sink)).catch_unwind().await;
+        let answer = AssertUnwindSafe(model.answer(request, &sink)).catch_unwind();
+        let answering = async {
+            let answer = answer.await;
+            pieces.close();
             Ok(answer.unwrap_or_else(|panic| Err(model_error(format!("the model panicked: {}", panic_text(&*panic))))))
         };
         let mut pump =
             Pump { host: self.host, request_id, step_id, texts: 0, reasonings: 0, bytes: 0, events: Vec::new() };
-        let streamed = tokio::try_join!(answering, pump.run(pieces));
+        let streamed = tokio::try_join!(answering, pump.run(&pieces));
         let events = pump.events;
         self.transcript.extend(&events);
         match streamed {
@@ -130,25 +137,32 @@ struct Pump<'a> {
 }
 
 impl Pump<'_> {
-    async fn run(&mut self, mut pieces: mpsc::Receiver<Piece>) -> Result<(), Cut> {
-        let mut batch = Vec::new();
-        while pieces.recv_many(&mut batch, PIECES_PER_REPORT_MAX).await > 0 {
-            let mut chunks = Vec::with_capacity(batch.len());
-            for piece in batch.drain(..) {
-                match self.chunk(piece) {
-                    Ok(chunk) => chunks.push(chunk),
-                    Err(status) => {
-                        self.flush(std::mem::take(&mut chunks)).await?;
-                        self.report(*status).await?;
-                    }
-                }
+    async fn run(&mut self, pieces: &Pieces) -> Result<(), Cut> {
+        loop {
+            let batch = pieces.take().await;
+            if batch.is_empty() {
+                return Ok(());
             }
-            self.flush(chunks).await?;
+            // Boxed: most of a run is waiting for the next piece, and reporting needs room of its own.
+            Box::pin(self.record(batch)).await?;
             if self.bytes > ANSWER_BYTES_MAX {
                 return Err(Cut::TooLong);
             }
         }
-        Ok(())
+    }
+
+    async fn record(&mut self, batch: Vec<Piece>) -> Result<(), Cut> {
+        let mut chunks = Vec::with_capacity(batch.len());
+        for piece in batch {
+            match self.chunk(piece) {
+                Ok(chunk) => chunks.push(chunk),
+                Err(status) => {
+                    self.flush(std::mem::take(&mut chunks)).await?;
+                    self.report(*status).await?;
+                }
+            }
+        }
+        self.flush(chunks).await
     }
 
     /// A piece as a chunk; a status is a report of its own.

@@ -25,6 +25,7 @@ mod host;
 mod model;
 mod next;
 mod panic;
+mod pieces;
 pub mod script;
 
 #[cfg(test)]

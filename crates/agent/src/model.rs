@@ -3,18 +3,17 @@
 //! What a provider speaks on its wire belongs behind this trait; when to ask, what to record and whether to try again
 //! belongs to the loop.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_model::events::{Phase, ToolEntry};
 use factum_model::id::TurnId;
 use factum_model::report::ToolDraft;
 use factum_model::value::{Effect, Failure, Metadata, Part, Usage};
-use tokio::sync::mpsc;
 
+use crate::pieces::Pieces;
 use crate::transcript::Transcript;
-
-/// How many pieces of an answer wait for the ones before them to become durable. Beyond that the model waits.
-const PIECES_WAITING_MAX: usize = 256;
 
 /// Something that answers.
 ///
@@ -85,13 +84,13 @@ pub(crate) enum Piece {
 
 /// Where a model puts the pieces of its answer. Waits when the log cannot keep up, so no answer is held in memory twice.
 pub struct Sink {
-    pieces: mpsc::Sender<Piece>,
+    pieces: Arc<Pieces>,
 }
 
 impl Sink {
-    pub(crate) fn channel() -> (Sink, mpsc::Receiver<Piece>) {
-        let (pieces, receiver) = mpsc::channel(PIECES_WAITING_MAX);
-        (Sink { pieces }, receiver)
+    pub(crate) fn new() -> (Sink, Arc<Pieces>) {
+        let pieces = Arc::<Pieces>::default();
+        (Sink { pieces: pieces.clone() }, pieces)
     }
 
     /// A piece of the answer's text.
@@ -114,8 +113,7 @@ impl Sink {
         self.put(Piece::Status { phase, title: title.into(), detail }).await;
     }
 
-    /// Nobody listens only when the run was stopped, and then the model is about to be dropped.
     async fn put(&self, piece: Piece) {
-        self.pieces.send(piece).await.ok();
+        self.pieces.put(piece).await;
     }
 }

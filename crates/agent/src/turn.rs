@@ -3,7 +3,6 @@
 //! The loop keeps nothing that is not in the facts, so where it was cut off does not matter: the next run reads the same
 //! facts and does the same thing next.
 
-use factum_model::Event;
 use factum_model::events::ToolEntry;
 use factum_model::report::{Report, Runner};
 use factum_model::value::{Metadata, Part};
@@ -21,8 +20,11 @@ pub struct Turn {
     pub agent: String,
     pub input: Vec<Part>,
     pub options: Metadata,
-    /// All facts of this turn so far, in order, in whole commits.
-    pub events: Vec<Event>,
+    /// All facts of this turn so far, folded.
+    pub transcript: Transcript,
+    /// The open request to the model is this run's own: the commit that started the turn announced it. Without this, an
+    /// open request is what an earlier run left behind.
+    pub opened: bool,
 }
 
 /// How far a run came.
@@ -38,17 +40,28 @@ pub enum Progress {
 /// Works on a turn until it is over or waits.
 ///
 /// One run of a turn at a time; the shell sees to that. Dropping the future stops the run at its last report.
-pub async fn run_turn(agent: &Agent, turn: Turn, host: &dyn Host) -> Result<Progress, Stopped> {
+///
+/// The turn comes in a box, and rare steps run in boxes, because what is inline here is held by every turn that waits for
+/// its model.
+#[allow(clippy::boxed_local, reason = "an argument by value would stay in the future next to what is made of it")]
+pub async fn run_turn(agent: &Agent, turn: Box<Turn>, host: &dyn Host) -> Result<Progress, Stopped> {
+    let opened = turn.opened;
     let mut run = Run::new(agent, turn, host);
+    if opened && run.transcript.request.is_some() {
+        run.answer().await?;
+    }
     loop {
         let facts = run.transcript.facts;
         match next(&run.transcript, &run.catalog) {
             Next::Over => return Ok(Progress::Finished),
             Next::Wait => return Ok(Progress::Waiting),
             Next::Recover => return Err(Stopped::new("an earlier run left work open; recover the session first")),
-            Next::AskModel => run.ask_model().await?,
-            Next::Run(calls) => run.run_calls(&calls).await?,
-            Next::Finish(outcome) => run.report(Report::TurnFinished { outcome }).await?,
+            Next::AskModel => {
+                Box::pin(run.announce()).await?;
+                run.answer().await?;
+            }
+            Next::Run(calls) => Box::pin(run.run_calls(&calls)).await?,
+            Next::Finish(outcome) => Box::pin(run.report(Report::TurnFinished { outcome })).await?,
         }
         if run.transcript.facts == facts {
             return Err(Stopped::new("a report was accepted without facts, so the turn cannot go on"));
@@ -67,10 +80,9 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(agent: &'a Agent, turn: Turn, host: &'a dyn Host) -> Self {
-        let mut transcript = Transcript::new(turn.runner.turn_id);
-        transcript.extend(&turn.events);
-        Run { agent, host, catalog: agent.tools.catalog(), transcript, input: turn.input, options: turn.options }
+    fn new(agent: &'a Agent, turn: Box<Turn>, host: &'a dyn Host) -> Self {
+        let Turn { transcript, input, options, .. } = *turn;
+        Run { agent, host, catalog: agent.tools.catalog(), transcript, input, options }
     }
 
     pub(crate) fn view(&self) -> TurnView<'_> {

@@ -1,6 +1,7 @@
 //! What a decision is made with besides the state, and what it is.
 
 use factum_model::id::*;
+use factum_model::report::ModelIntent;
 use factum_model::{NewEvent, Refusal, Timestamp};
 use uuid::Uuid;
 
@@ -14,6 +15,13 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// How many events the shell puts in front of the decision's own, in the same commit.
     pub prelude: u64,
+    /// What an agent does first with a turn, where that is known before it runs: it asks this model.
+    pub opening: &'a dyn Fn(&str) -> Option<ModelIntent>,
+}
+
+/// Agents whose first step is not known before they run.
+pub fn no_opening(_agent: &str) -> Option<ModelIntent> {
+    None
 }
 
 impl Context<'_> {

@@ -16,6 +16,6 @@ mod key;
 pub mod access;
 pub mod session;
 
-pub use context::{Context, Decision, Limits};
+pub use context::{Context, Decision, Limits, no_opening};
 pub use digest::{canonical_json, digest_of, params_digest};
 pub use key::{IndexChange, Key, KeyReader};

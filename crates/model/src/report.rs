@@ -21,11 +21,7 @@ pub struct Runner {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// About to ask a model.
-    ModelRequested {
-        provider: String,
-        model: String,
-        effect: Effect,
-    },
+    ModelRequested(ModelIntent),
     /// Pieces of the answer, in order.
     ModelStreamed {
         request_id: ModelRequestId,
@@ -66,6 +62,15 @@ pub enum Report {
     TurnFinished {
         outcome: TurnReport,
     },
+}
+
+/// Which model is about to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelIntent {
+    pub provider: String,
+    pub model: String,
+    /// What asking again after a crash means.
+    pub effect: Effect,
 }
 
 #[derive(Clone, Debug, PartialEq)]

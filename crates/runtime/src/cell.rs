@@ -10,7 +10,6 @@ use factum_engine::session::SessionState;
 use factum_model::Timestamp;
 use factum_model::id::{SessionId, TurnId};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use tokio::task::AbortHandle;
 
 use crate::hub::Hub;
@@ -23,7 +22,7 @@ pub(crate) struct Cell {
     pub(crate) live: Mutex<Live>,
     /// Held while the state is loaded, so that it is loaded once.
     pub(crate) loading: tokio::sync::Mutex<()>,
-    pub(crate) runs: Mutex<FxHashMap<TurnId, Run>>,
+    pub(crate) runs: Mutex<Runs>,
     /// Commits handed to the store that are not settled.
     pub(crate) in_flight: AtomicU32,
     /// A commit failed: the state is ahead of the log and has to be loaded again.
@@ -40,9 +39,38 @@ pub(crate) struct Live {
     pub(crate) used_at: Timestamp,
 }
 
+/// The runs of a session's turns: as many as threads are at work, so almost always none or one.
+#[derive(Default)]
+pub(crate) struct Runs(Vec<Run>);
+
+impl Runs {
+    pub(crate) fn get(&mut self, turn_id: &TurnId) -> Option<&mut Run> {
+        self.0.iter_mut().find(|run| run.turn_id == *turn_id)
+    }
+
+    pub(crate) fn insert(&mut self, run: Run) {
+        self.0.reserve_exact(1);
+        self.0.push(run);
+    }
+
+    pub(crate) fn remove(&mut self, turn_id: &TurnId) -> Option<Run> {
+        let at = self.0.iter().position(|run| run.turn_id == *turn_id)?;
+        Some(self.0.swap_remove(at))
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<Run> {
+        std::mem::take(&mut self.0)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// A run of a turn by its agent.
 pub(crate) struct Run {
-    pub(crate) abort: Option<AbortHandle>,
+    pub(crate) turn_id: TurnId,
+    pub(crate) abort: AbortHandle,
     /// Something it may wait for has happened meanwhile: look again before stopping.
     pub(crate) again: bool,
 }
@@ -63,7 +91,7 @@ impl Cell {
             hub: Hub::default(),
             live: Mutex::new(live),
             loading: tokio::sync::Mutex::new(()),
-            runs: Mutex::new(FxHashMap::default()),
+            runs: Mutex::default(),
             in_flight: AtomicU32::new(0),
             broken: AtomicBool::new(false),
         }

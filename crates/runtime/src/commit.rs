@@ -15,7 +15,7 @@ use factum_engine::session::{Effect, SessionState, apply_commit, effects};
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::events::CommandAccepted;
 use factum_model::id::EventId;
-use factum_model::{Event, NewEvent, Refusal, Scope, Timestamp, Trace};
+use factum_model::{ENCODED_BYTES, Event, NewEvent, Refusal, Scope, Timestamp, Trace};
 use factum_store::{AppendError, Commit, Receipt, Snapshot};
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -99,6 +99,7 @@ impl Runtime {
             account: &cell.account,
             limits: &self.0.limits,
             prelude: accept.keys.len() as u64,
+            opening: &|agent| self.0.agents.get(agent).map(|agent| agent.opening()),
         };
         let Decision { mut events, output } = decide(state, &mut context)?;
         if !accept.keys.is_empty() {
@@ -236,9 +237,17 @@ fn accepted(
     Ok(accept.keys.iter().map(event).collect())
 }
 
+/// The events of a commit as they are stored: pieces of one buffer.
 fn encode(events: &[Event]) -> Result<Vec<Bytes>, Refusal> {
-    let encode = |event: &Event| event.encode().map(Bytes::from).map_err(|error| Refusal::internal(error.to_string()));
-    events.iter().map(encode).collect()
+    let mut buffer = Vec::with_capacity(events.len() * ENCODED_BYTES);
+    let mut ends = Vec::with_capacity(events.len());
+    for event in events {
+        event.encode_into(&mut buffer).map_err(|error| Refusal::internal(error.to_string()))?;
+        ends.push(buffer.len());
+    }
+    let buffer = Bytes::from(buffer);
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    Ok(starts.zip(&ends).map(|(start, end)| buffer.slice(start..*end)).collect())
 }
 
 pub(crate) fn snapshot_of(state: &SessionState) -> Option<Snapshot> {

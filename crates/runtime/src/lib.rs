@@ -24,6 +24,7 @@ mod sessions;
 mod subscribe;
 mod sweep;
 mod timers;
+mod turns;
 mod unavailable;
 
 pub use caller::{ACCOUNT_BYTES_MAX, Caller, valid_account};

@@ -15,30 +15,23 @@ use factum_model::id::{ThreadId, TurnId};
 use factum_model::report::{Report, Runner, TurnReport};
 use factum_model::value::{Failure, OutputRef};
 use factum_model::{ErrorCode, Event, Fact, Refusal, Trace};
-use factum_store::ReadLimit;
 use futures::FutureExt;
 
 use crate::cell::{Cell, Run};
 use crate::commit::{Accept, Actor};
-use crate::error::read_refusal;
 use crate::runtime::Runtime;
 
 /// How a report waits for a store that has no room at the moment.
 const RETRY_DELAY_MIN: Duration = Duration::from_millis(20);
 const RETRY_DELAY_MAX: Duration = Duration::from_secs(5);
 
-/// How many events of a turn are read at a time.
-const TURN_PAGE_EVENTS: usize = 1_000;
-
 /// Characters of a blob's text shown in its reference.
 const PREVIEW_CHARS_MAX: usize = 256;
 
 /// Stops the run of a turn, if there is one.
 pub(crate) fn stop_turn(cell: &Cell, turn_id: &TurnId) {
-    if let Some(run) = cell.runs.lock().remove(turn_id)
-        && let Some(abort) = run.abort
-    {
-        abort.abort();
+    if let Some(run) = cell.runs.lock().remove(turn_id) {
+        run.abort.abort();
     }
 }
 
@@ -55,16 +48,14 @@ impl Runtime {
             return;
         }
         let mut runs = cell.runs.lock();
-        if let Some(run) = runs.get_mut(&turn_id) {
+        if let Some(run) = runs.get(&turn_id) {
             run.again = true;
             return;
         }
-        runs.insert(turn_id.clone(), Run { abort: None, again: false });
+        // The run cannot look for itself in `runs` before the lock is gone.
         let work = run(self.clone(), cell.clone(), thread_id, turn_id.clone(), commit);
         let abort = self.0.tasks.spawn_on(work, &self.0.tokio).abort_handle();
-        if let Some(run) = runs.get_mut(&turn_id) {
-            run.abort = Some(abort);
-        }
+        runs.insert(Run { turn_id, abort, again: false });
     }
 }
 
@@ -77,14 +68,17 @@ async fn run(
     mut commit: Option<Arc<Vec<Event>>>,
 ) {
     loop {
-        // Boxed: reading is short, and a run may wait for its model for hours in a task of this size.
-        match Box::pin(runtime.turn_of(&cell, &thread_id, &turn_id, commit.take())).await {
-            Ok(Some(turn)) => work(&runtime, &cell, turn).await,
+        let opened = commit.as_deref().is_some_and(|events| opens(events, &turn_id));
+        match runtime.turn_of(&cell, &thread_id, &turn_id, commit.take()).await {
+            Ok(Some(mut turn)) => {
+                turn.opened = opened;
+                work(&runtime, &cell, turn).await;
+            }
             Ok(None) => {}
             Err(error) => tracing::error!(stream = %cell.stream, %turn_id, %error, "a turn could not be read"),
         }
         let mut runs = cell.runs.lock();
-        match runs.get_mut(&turn_id) {
+        match runs.get(&turn_id) {
             Some(run) if run.again => run.again = false,
             _ => {
                 runs.remove(&turn_id);
@@ -94,13 +88,18 @@ async fn run(
     }
 }
 
+/// Whether the commit that starts this run announces the turn's first request, so that the request is this run's to make.
+fn opens(commit: &[Event], turn_id: &TurnId) -> bool {
+    let announces = |event: &Event| matches!(event.fact, Fact::ModelRequested(_));
+    commit.iter().any(|event| announces(event) && event.scope.turn_id.as_ref() == Some(turn_id))
+}
+
 /// One pass of the agent over the turn.
-async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Turn) {
+async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Box<Turn>) {
     let host = TurnHost { runtime: runtime.clone(), cell: cell.clone(), runner: turn.runner.clone() };
-    let turn_id = turn.runner.turn_id.clone();
     let Some(agent) = runtime.0.agents.get(&turn.agent) else {
         let message = format!("there is no agent named {:?} here any more", turn.agent);
-        host.fail("agent_unavailable", message).await;
+        Box::pin(host.fail("agent_unavailable", message)).await;
         return;
     };
     match AssertUnwindSafe(factum_agent::run_turn(agent, turn, &host)).catch_unwind().await {
@@ -108,72 +107,14 @@ async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Turn) {
         // Usually the turn is over, and this report is refused like any other of a run that lost it. If it is not, nobody
         // would work on it any more, and a turn must not show as running when that is so.
         Ok(Err(stopped)) => {
+            let turn_id = &host.runner.turn_id;
             tracing::debug!(stream = %cell.stream, %turn_id, reason = %stopped.reason, "a run stopped");
-            host.fail("agent_stopped", stopped.reason).await;
+            Box::pin(host.fail("agent_stopped", stopped.reason)).await;
         }
         Err(_) => {
-            tracing::error!(stream = %cell.stream, %turn_id, "an agent panicked");
-            host.fail("internal", "the agent failed in a way it should not".to_owned()).await;
+            tracing::error!(stream = %cell.stream, turn_id = %host.runner.turn_id, "an agent panicked");
+            Box::pin(host.fail("internal", "the agent failed in a way it should not".to_owned())).await;
         }
-    }
-}
-
-impl Runtime {
-    /// A turn with all its facts, or `None` where it is over or only waits.
-    async fn turn_of(
-        &self,
-        cell: &Arc<Cell>,
-        thread_id: &ThreadId,
-        turn_id: &TurnId,
-        commit: Option<Arc<Vec<Event>>>,
-    ) -> Result<Option<Turn>, Refusal> {
-        let look = |state: &factum_engine::session::SessionState| {
-            let turn = state.thread(thread_id).and_then(|thread| thread.active.as_ref());
-            let turn = turn.filter(|turn| turn.turn_id == *turn_id);
-            Ok(turn.map(|turn| (turn.attempt, turn.agent.clone(), turn.submitted_sequence, state.sequence)))
-        };
-        let (active, _) = self.look(&cell.account, &cell.session_id, look).await?;
-        let Some((attempt, agent, from, to)) = active else { return Ok(None) };
-        let of_turn = |event: &Event| event.scope.turn_id.as_ref() == Some(turn_id);
-        let whole = commit.filter(|events| {
-            events.first().is_some_and(|first| first.sequence <= from)
-                && events.last().is_some_and(|last| last.sequence >= to)
-        });
-        let events: Vec<Event> = match whole {
-            Some(events) => events.iter().filter(|event| of_turn(event)).cloned().collect(),
-            None => self.read_turn(&cell.stream, from, to, of_turn).await?,
-        };
-        let submitted = events.iter().find_map(|event| match &event.fact {
-            Fact::TurnSubmitted(fact) => Some((fact.input.clone(), fact.options.clone())),
-            _ => None,
-        });
-        let (input, options) = submitted.ok_or_else(|| Refusal::internal("a turn has no turn.submitted"))?;
-        let runner = Runner { thread_id: thread_id.clone(), turn_id: turn_id.clone(), attempt };
-        Ok(Some(Turn { runner, agent, input, options, events }))
-    }
-
-    async fn read_turn(
-        &self,
-        stream: &str,
-        from: u64,
-        to: u64,
-        of_turn: impl Fn(&Event) -> bool,
-    ) -> Result<Vec<Event>, Refusal> {
-        let mut events = Vec::new();
-        let mut next = from;
-        while next <= to {
-            let limit = ReadLimit::records(TURN_PAGE_EVENTS);
-            let records = self.0.store.read(stream, next, limit).await.map_err(|error| read_refusal(&error))?;
-            let Some(last) = records.last() else { break };
-            next = last.sequence + 1;
-            for record in records.iter().filter(|record| record.sequence <= to) {
-                let event = Event::decode(&record.bytes).map_err(|error| Refusal::internal(error.to_string()))?;
-                if of_turn(&event) {
-                    events.push(event);
-                }
-            }
-        }
-        Ok(events)
     }
 }
 

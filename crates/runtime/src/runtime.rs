@@ -177,10 +177,8 @@ impl Runtime {
         }
         self.0.stop.cancel();
         for cell in self.0.sessions.all() {
-            for (_, run) in cell.runs.lock().drain() {
-                if let Some(abort) = run.abort {
-                    abort.abort();
-                }
+            for run in cell.runs.lock().take() {
+                run.abort.abort();
             }
         }
         self.0.tasks.close();

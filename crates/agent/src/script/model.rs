@@ -42,16 +42,13 @@ impl Model for ScriptModel {
         let mut answer = Answer::default();
         for play in plan.plays {
             match play {
-                Play::Say { text, pace } => say(&text, pace, sink).await,
-                Play::Reason(text) => sink.reasoning(text).await,
-                Play::Summarize(text) => sink.reasoning_summary(text).await,
-                Play::Wait(Some(time)) => sleep_to(Instant::now(), time).await,
-                Play::Wait(None) => std::future::pending().await,
                 Play::Artifact(artifact) => answer.artifacts.push(artifact),
                 Play::Use(usage) => answer.usage = answer.usage.plus(&usage),
                 Play::Fail { times: Some(times), .. } if u64::from(request.attempt) > times => {}
                 Play::Fail { error, .. } => return Err(error),
-                Play::Status { phase, title, detail } => sink.status(phase, title, detail).await,
+                Play::Wait(None) => std::future::pending().await,
+                // Boxed: many answers wait for ever, and saying something needs room of its own.
+                audible => Box::pin(perform(audible, sink)).await,
             }
         }
         match plan.end {
@@ -73,6 +70,18 @@ impl ScriptModel {
             retryable: false,
             advice: Some("add an [[on]] entry with any = true at the end of the script".to_owned()),
         }
+    }
+}
+
+/// Does what somebody sees: pieces and pauses.
+async fn perform(play: Play, sink: &Sink) {
+    match play {
+        Play::Say { text, pace } => say(&text, pace, sink).await,
+        Play::Reason(text) => sink.reasoning(text).await,
+        Play::Summarize(text) => sink.reasoning_summary(text).await,
+        Play::Status { phase, title, detail } => sink.status(phase, title, detail).await,
+        Play::Wait(Some(time)) => sleep_to(Instant::now(), time).await,
+        Play::Wait(None) | Play::Artifact(_) | Play::Use(_) | Play::Fail { .. } => {}
     }
 }
 

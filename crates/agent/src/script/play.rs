@@ -73,6 +73,7 @@ pub(super) fn plan(script: &Script, turn: TurnView<'_>, rounds: &[Round]) -> Opt
         ControlFlow::Break(end) => end,
         ControlFlow::Continue(()) => End::Stop("end_turn".to_owned()),
     };
+    walk.plays.shrink_to_fit();
     Some(Plan { plays: walk.plays, end })
 }
 

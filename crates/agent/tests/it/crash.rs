@@ -60,6 +60,28 @@ async fn one_crash_at_every_report_changes_nothing() {
     }
 }
 
+/// A first request that the start of the turn announced is made by the first run and by nobody else: it is one report
+/// less, and the same facts.
+#[tokio::test(start_paused = true)]
+async fn a_turn_with_an_announced_request_comes_to_the_same_end() {
+    let demo = demo();
+    for input in INPUTS {
+        let plain = driven(&demo, input, &[]).await;
+        let opened = async |cuts: &[Cut]| {
+            let world = World::opened(input, &demo, cuts);
+            world.drive(&demo, answer).await;
+            world
+        };
+        let whole = opened(&[]).await;
+        assert_eq!(whole.names(), plain.names(), "{input:?}");
+        assert_eq!(whole.reports() + 1, plain.reports(), "{input:?}");
+        for cut in cuts(whole.reports()) {
+            let world = opened(&[cut]).await;
+            assert_eq!(outcome(&world), outcome(&plain), "{input:?} {cut:?} {:#?}", world.names());
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn two_crashes_change_nothing_either() {
     let demo = demo();

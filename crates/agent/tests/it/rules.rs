@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 
 use crate::world::{Watched, World, scripted};
 
+/// What a run may hold while it waits for its model, apart from what was said so far.
+const RUN_BYTES_MAX: usize = 1_024;
+
 fn nobody(required: &ActionRequired) -> (&'static str, Option<Value>) {
     panic!("nothing should be asked: {}", required.prompt)
 }
@@ -256,7 +259,17 @@ async fn models_and_tools_that_misbehave_never_hang_a_turn() {
 
 #[test]
 fn a_run_can_be_spawned() {
-    fn check<F: Future + Send>(_: impl Fn(&'static Agent, Turn, &'static dyn Host) -> F) {}
+    fn check<F: Future + Send>(_: impl Fn(&'static Agent, Box<Turn>, &'static dyn Host) -> F) {}
+    check(run_turn);
+}
+
+/// There may be a hundred thousand turns that wait for their models.
+#[test]
+fn a_run_is_small() {
+    fn check<F: Future>(_: impl Fn(&'static Agent, Box<Turn>, &'static dyn Host) -> F) {
+        let bytes = size_of::<F>();
+        assert!(bytes <= RUN_BYTES_MAX, "a run takes {bytes} bytes");
+    }
     check(run_turn);
 }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use factum_agent::{Agent, Host, Progress, ProgressSink, Stopped, ToolInvocation, ToolOutput, Tools, Turn, run_turn};
+use factum_agent::{
+    Agent, Host, Progress, ProgressSink, Stopped, ToolInvocation, ToolOutput, Tools, Transcript, Turn, run_turn,
+};
 use factum_engine::session::{SessionState, apply, decide_report, expire_action, recover, respond_action, submit_turn};
-use factum_engine::{Context, Decision, Limits};
+use factum_engine::{Context, Decision, Limits, no_opening};
 use factum_model::commands::{RespondAction, SubmitTurn};
 use factum_model::events::{ActionRequired, ToolEntry};
 use factum_model::id::*;
-use factum_model::report::{Report, Runner};
+use factum_model::report::{ModelIntent, Report, Runner};
 use factum_model::value::{Failure, Metadata, OutputRef, Part};
 use factum_model::{Event, Fact, NewEvent, Refusal, SCHEMA_VERSION, Timestamp, Trace};
 use parking_lot::Mutex;
@@ -44,6 +46,8 @@ struct Inner {
     reports: usize,
     cuts: Vec<Cut>,
     blobs: Vec<Bytes>,
+    /// The commit that started the turn announced its first request, and no run has begun yet.
+    opened: bool,
 }
 
 struct Counted(u128);
@@ -59,11 +63,12 @@ impl Inner {
     fn decide<T>(
         &mut self,
         caller: &str,
+        opening: &dyn Fn(&str) -> Option<ModelIntent>,
         decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<(T, Vec<Event>), Refusal> {
         let limits = Limits::default();
         let Inner { state, ids, now, .. } = self;
-        let mut context = Context { now: *now, ids, caller, account: "dev", limits: &limits, prelude: 0 };
+        let mut context = Context { now: *now, ids, caller, account: "dev", limits: &limits, prelude: 0, opening };
         let decision = decide(state, &mut context)?;
         Ok((decision.output, self.commit(decision.events)))
     }
@@ -98,6 +103,15 @@ impl World {
     }
 
     pub(crate) fn with_cuts(input: &str, cuts: &[Cut]) -> World {
+        World::begun(input, cuts, &no_opening)
+    }
+
+    /// A turn whose first request was announced by the commit that started it.
+    pub(crate) fn opened(input: &str, agent: &Agent, cuts: &[Cut]) -> World {
+        World::begun(input, cuts, &|_| Some(agent.opening()))
+    }
+
+    fn begun(input: &str, cuts: &[Cut], opening: &dyn Fn(&str) -> Option<ModelIntent>) -> World {
         let mut inner = Inner {
             state: SessionState::default(),
             log: Vec::new(),
@@ -107,6 +121,7 @@ impl World {
             reports: 0,
             cuts: cuts.to_vec(),
             blobs: Vec::new(),
+            opened: false,
         };
         let command = SubmitTurn {
             session_id: None,
@@ -120,9 +135,11 @@ impl World {
             idempotency_key: None,
         };
         let session_id: SessionId = "sess_1".parse().unwrap();
-        let submitted =
-            inner.decide("agent://user", |state, context| submit_turn(state, &session_id, "test", &command, context));
+        let submitted = inner.decide("agent://user", opening, |state, context| {
+            submit_turn(state, &session_id, "test", &command, context)
+        });
         inner.turn_id = Some(submitted.unwrap().0.turn_id);
+        inner.opened = opening("test").is_some();
         World { inner: Mutex::new(inner), crashed: Notify::new() }
     }
 
@@ -148,16 +165,19 @@ impl World {
 
     /// The turn as a shell would hand it out now.
     pub(crate) fn turn(&self) -> Turn {
-        let inner = self.inner.lock();
+        let mut inner = self.inner.lock();
+        let opened = std::mem::take(&mut inner.opened);
         let turn_id = inner.turn_id.clone().unwrap();
         let of_turn = |event: &&Event| event.scope.turn_id.as_ref() == Some(&turn_id);
         let events: Vec<Event> = inner.log.iter().filter(of_turn).cloned().collect();
         let Fact::TurnSubmitted(submitted) = &events[0].fact else { panic!("the first fact is the submission") };
         let (input, options) = (submitted.input.clone(), submitted.options.clone());
+        let mut transcript = Transcript::new(turn_id.clone());
+        transcript.extend(&events);
         let thread = &inner.state.threads[0];
         let attempt = thread.active.as_ref().map_or(1, |active| active.attempt);
         let runner = Runner { thread_id: thread.thread_id.clone(), turn_id, attempt };
-        Turn { runner, agent: "test".to_owned(), input, options, events }
+        Turn { runner, agent: "test".to_owned(), input, options, transcript, opened }
     }
 
     /// One run. `None` is a crash.
@@ -170,7 +190,7 @@ impl World {
         tokio::select! {
             biased;
             () = self.crashed.notified() => None,
-            progress = run_turn(agent, turn, &host) => Some(progress),
+            progress = run_turn(agent, Box::new(turn), &host) => Some(progress),
         }
     }
 
@@ -196,7 +216,7 @@ impl World {
     }
 
     pub(crate) fn recover(&self) {
-        self.inner.lock().decide("runtime://recovery", recover).unwrap();
+        self.inner.lock().decide("runtime://recovery", &no_opening, recover).unwrap();
     }
 
     pub(crate) fn open_actions(&self) -> Vec<(ActionId, ActionRequired)> {
@@ -207,7 +227,9 @@ impl World {
     pub(crate) fn respond(&self, action_id: &ActionId, decision: &str, payload: Option<Value>) -> Result<(), Refusal> {
         let (action_id, decision) = (action_id.clone(), decision.to_owned());
         let command = RespondAction { action_id, decision, payload, idempotency_key: None };
-        self.inner.lock().decide("agent://user", |state, context| respond_action(state, &command, context))?;
+        self.inner
+            .lock()
+            .decide("agent://user", &no_opening, |state, context| respond_action(state, &command, context))?;
         Ok(())
     }
 
@@ -216,7 +238,9 @@ impl World {
         for (action_id, _) in self.open_actions() {
             let mut inner = self.inner.lock();
             inner.now = "2027-01-01T00:00:00Z".parse().unwrap();
-            inner.decide("runtime://timer", |state, context| expire_action(state, &action_id, context)).unwrap();
+            inner
+                .decide("runtime://timer", &no_opening, |state, context| expire_action(state, &action_id, context))
+                .unwrap();
         }
     }
 
@@ -261,8 +285,9 @@ impl Host for Shell<'_> {
             if inner.cuts.contains(&Cut::Before(number)) {
                 None
             } else {
-                let decide = inner
-                    .decide("runtime://agent", |state, context| decide_report(state, &self.runner, report, context));
+                let decide = inner.decide("runtime://agent", &no_opening, |state, context| {
+                    decide_report(state, &self.runner, report, context)
+                });
                 (!inner.cuts.contains(&Cut::After(number))).then_some(decide)
             }
         };

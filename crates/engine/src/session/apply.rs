@@ -3,6 +3,8 @@
 //! A fact that does not fit (which `decide` never produces) changes nothing but the sequence, so that a log written by a
 //! newer version still loads as far as it is understood.
 
+use std::collections::VecDeque;
+
 use factum_model::events::*;
 use factum_model::read::{Diagnostics, Incident, Outcome};
 use factum_model::value::{Effect, Failure, Status, Usage};
@@ -70,6 +72,8 @@ fn update(state: &mut SessionState, fact: &SessionUpdated) {
 
 fn start_thread(state: &mut SessionState, event: &Event, fact: &ThreadStarted) {
     let Some(thread_id) = event.scope.thread_id.clone() else { return };
+    // Most sessions have one thread for ever, and there are many sessions.
+    state.threads.reserve_exact(1);
     state.threads.push(Thread {
         thread_id,
         agent: fact.agent.clone(),
@@ -104,6 +108,7 @@ fn submit(state: &mut SessionState, event: &Event, fact: &TurnSubmitted) {
     let Some(turn_id) = event.scope.turn_id.clone() else { return };
     let Some(thread) = thread_of(state, event) else { return };
     thread.diagnostics.turns_submitted += 1;
+    thread.queue.reserve_exact(usize::from(thread.queue.is_empty()));
     thread.queue.push_back(QueuedTurn {
         entry: QueueEntry { turn_id, source: fact.source.clone(), policy: fact.on_busy, enqueued_at: event.timestamp },
         agent: fact.agent.clone(),
@@ -134,7 +139,10 @@ fn start_turn(state: &mut SessionState, event: &Event, fact: &TurnStarted) {
     }
     let Some(at) = thread.queue.iter().position(|turn| turn.entry.turn_id == turn_id) else { return };
     let Some(queued) = thread.queue.remove(at) else { return };
-    thread.active = Some(ActiveTurn {
+    if thread.queue.is_empty() {
+        thread.queue = VecDeque::new();
+    }
+    thread.active = Some(Box::new(ActiveTurn {
         turn_id,
         agent: fact.agent.clone(),
         source: queued.entry.source,
@@ -149,7 +157,7 @@ fn start_turn(state: &mut SessionState, event: &Event, fact: &TurnStarted) {
         model_request: None,
         calls: Vec::new(),
         usage: Usage::default(),
-    });
+    }));
 }
 
 fn complete_turn(state: &mut SessionState, event: &Event, fact: &TurnCompleted) {
@@ -189,7 +197,7 @@ fn end_turn(
     let (ended_at, sequence) = (event.timestamp, event.sequence);
     let error = error.map(kept_failure);
     let preview = preview.map(kept);
-    thread.last_outcome = Some(Outcome { turn_id, status, stop_reason, error, preview, ended_at, sequence });
+    thread.last_outcome = Some(Box::new(Outcome { turn_id, status, stop_reason, error, preview, ended_at, sequence }));
 }
 
 fn require_action(state: &mut SessionState, event: &Event, fact: &ActionRequired) {
@@ -227,7 +235,7 @@ fn resolve_action(state: &mut SessionState, event: &Event, fact: &ActionResolved
 
 fn turn_of<'a>(state: &'a mut SessionState, event: &Event) -> Option<&'a mut ActiveTurn> {
     let turn_id = event.scope.turn_id.as_ref()?;
-    thread_of(state, event)?.active.as_mut().filter(|turn| turn.turn_id == *turn_id)
+    thread_of(state, event)?.active.as_deref_mut().filter(|turn| turn.turn_id == *turn_id)
 }
 
 fn set_call(state: &mut SessionState, event: &Event, change: impl FnOnce(&mut OpenCall)) {

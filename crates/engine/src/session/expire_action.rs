@@ -26,15 +26,15 @@ pub fn expire_action(
             Answer { decision: "timeout", payload: None, by: context.caller, source: ResolutionSource::Timeout };
         match action.required.on_timeout {
             OnTimeout::Wait => {}
-            OnTimeout::Deny => resolve(state, shell, action, Verdict::Deny, &answer, &mut events),
+            OnTimeout::Deny => resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events),
             OnTimeout::Cancel => {
-                resolve(state, shell, action, Verdict::Deny, &answer, &mut events);
+                resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
                 let turn = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id));
                 if let Some((thread, turn)) = turn {
                     let error = failure("timeout", "nobody answered in time", false);
                     let end = End::Failed { status: Status::TimedOut, error };
                     end_turn(state, shell, thread, turn, end, context.caller, &mut events);
-                    start_next(shell, thread, &mut events);
+                    start_next(shell, thread, context, &mut events);
                 }
             }
         }

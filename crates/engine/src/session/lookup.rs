@@ -32,7 +32,7 @@ pub(super) fn turn_scope(shell: &Shell, thread_id: &ThreadId, turn_id: &TurnId) 
 /// The active turn with this id, wherever it is.
 pub(super) fn active_turn<'a>(state: &'a SessionState, turn_id: &TurnId) -> Option<(&'a Thread, &'a ActiveTurn)> {
     state.threads.iter().find_map(|thread| {
-        let turn = thread.active.as_ref().filter(|turn| turn.turn_id == *turn_id)?;
+        let turn = thread.active.as_deref().filter(|turn| turn.turn_id == *turn_id)?;
         Some((thread, turn))
     })
 }

@@ -22,6 +22,7 @@ mod steps;
 mod submit_turn;
 mod text;
 mod turn_end;
+mod turn_start;
 mod update_session;
 mod verdict;
 

@@ -57,7 +57,7 @@ pub fn thread_read_model(state: &SessionState, thread_id: Option<&ThreadId>) -> 
         active_turn: thread.active.as_ref().map(|turn| active_turn(state, turn)),
         pending_actions: actions_of(state, thread).map(pending_action).collect(),
         queued_turns: thread.queue_entries(),
-        last_outcome: thread.last_outcome.clone(),
+        last_outcome: thread.last_outcome.as_deref().cloned(),
         incidents: thread.incidents.iter().cloned().collect(),
         diagnostics: thread.diagnostics.clone(),
         updated_at: thread.updated_at,
@@ -89,7 +89,7 @@ fn thread_summary(state: &SessionState, thread: &Thread) -> ThreadSummary {
         active_turn_id: thread.active.as_ref().map(|turn| turn.turn_id.clone()),
         queued_turns: thread.queue.len() as u32,
         pending_actions: actions_of(state, thread).count() as u32,
-        last_outcome: thread.last_outcome.clone(),
+        last_outcome: thread.last_outcome.as_deref().cloned(),
     }
 }
 

@@ -12,7 +12,8 @@ use factum_model::{NewEvent, Refusal, Scope};
 use super::lookup::{require_session, turn_scope};
 use super::respond_action::{FAIL, RETRY, SKIP};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState};
-use super::turn_end::{start_next, started};
+use super::turn_end::start_next;
+use super::turn_start::start_again;
 use crate::context::{Context, Decision};
 
 /// The facts that make a session with unfinished work go on.
@@ -26,7 +27,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
                 repair(turn, scope, context, &mut events);
             }
             Some(_) => {}
-            None => start_next(shell, thread, &mut events),
+            None => start_next(shell, thread, context, &mut events),
         }
     }
     Ok(Decision { events, output: () })
@@ -51,7 +52,7 @@ fn repair(turn: &ActiveTurn, scope: Scope, context: &mut Context<'_>, events: &m
         let scope = scope.clone().step_id(&call.step_id).tool_call_id(&call.tool_call_id);
         repair_call(call, scope, context, events);
     }
-    events.push(NewEvent::new(scope, started(&turn.agent, turn.attempt + 1)));
+    events.push(start_again(scope, &turn.agent, turn.attempt + 1));
 }
 
 fn repair_call(call: &OpenCall, scope: Scope, context: &mut Context<'_>, events: &mut Vec<NewEvent>) {

@@ -4,8 +4,8 @@
 //! nothing any more.
 
 use factum_model::events::{
-    ArtifactChange, ArtifactChanged, ModelCompleted, ModelDelta, ModelFailed, ModelRequested, ReasoningDelta,
-    ReasoningSummary, RunStatus, ToolFailed, ToolOutcome, ToolProgress, ToolResult, ToolState,
+    ArtifactChange, ArtifactChanged, ModelCompleted, ModelDelta, ModelFailed, ReasoningDelta, ReasoningSummary,
+    RunStatus, ToolFailed, ToolOutcome, ToolProgress, ToolResult, ToolState,
 };
 use factum_model::id::{ModelRequestId, StepId, ToolCallId};
 use factum_model::report::{Chunk, Gate, ModelAnswer, Report, Runner, ToolReport, TurnReport};
@@ -16,6 +16,7 @@ use super::lookup::{require_session, turn_scope};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState, Thread};
 use super::steps::{call_requested, not_null};
 use super::turn_end::{End, end_turn, start_next};
+use super::turn_start::model_requested;
 use crate::context::{Context, Decision, check};
 
 /// Decides what a report means for its turn.
@@ -30,14 +31,13 @@ pub fn decide_report(
     let scope = turn_scope(shell, &thread.thread_id, &turn.turn_id);
     let mut events = Vec::new();
     match report {
-        Report::ModelRequested { provider, model, effect } => {
+        Report::ModelRequested(intent) => {
             no_open_request(turn)?;
             // Tries that failed count, so that neither a retry loop nor a crash loop asks for ever.
             let requests = turn.rounds as usize + turn.failed_tries as usize + 1;
             check("model_rounds", requests, context.limits.model_rounds_max as usize)?;
-            let scope = scope.step_id(&context.step_id()).model_request_id(&context.model_request_id());
             let (round, attempt) = (turn.rounds + 1, turn.failed_tries + 1);
-            events.push(NewEvent::new(scope, ModelRequested { provider, model, round, attempt, effect }));
+            events.push(model_requested(scope, intent, round, attempt, context));
         }
         Report::ModelStreamed { request_id, step_id, chunks } => {
             let scope = request_scope(turn, scope, &request_id, &step_id)?;
@@ -82,7 +82,7 @@ pub fn decide_report(
                 TurnReport::Failed { error } => End::Failed { status: Status::Failed, error },
             };
             end_turn(state, shell, thread, turn, end, context.caller, &mut events);
-            start_next(shell, thread, &mut events);
+            start_next(shell, thread, context, &mut events);
         }
     }
     Ok(Decision { events, output: () })
@@ -90,7 +90,7 @@ pub fn decide_report(
 
 fn running<'a>(state: &'a SessionState, runner: &Runner) -> Result<(&'a Thread, &'a ActiveTurn), Refusal> {
     let thread = state.thread(&runner.thread_id).ok_or_else(Refusal::not_found)?;
-    let turn = thread.active.as_ref().filter(|turn| turn.turn_id == runner.turn_id && turn.attempt == runner.attempt);
+    let turn = thread.active.as_deref().filter(|turn| turn.turn_id == runner.turn_id && turn.attempt == runner.attempt);
     turn.map(|turn| (thread, turn)).ok_or_else(|| Refusal::precondition("this run of the turn is over"))
 }
 

@@ -34,7 +34,7 @@ pub fn respond_action(
         by: context.caller,
         source: ResolutionSource::Response,
     };
-    resolve(state, shell, action, verdict, &answer, &mut events);
+    resolve(state, shell, action, verdict, &answer, context, &mut events);
     let sequence = context.sequence_after(state.sequence, &events);
     let output =
         RespondActionResult { action_id: command.action_id.clone(), decision: command.decision.clone(), sequence };
@@ -56,6 +56,7 @@ pub(super) fn resolve(
     action: &OpenAction,
     verdict: Verdict,
     answer: &Answer<'_>,
+    context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) {
     let scope = action_scope(shell, action);
@@ -79,7 +80,7 @@ pub(super) fn resolve(
             events.push(NewEvent::new(call_scope, answered(answer)));
         }
         (_, Verdict::Deny) => events.push(NewEvent::new(call_scope, denied(answer))),
-        (ActionType::Review, _) => review(state, shell, action, call_scope, answer, events),
+        (ActionType::Review, _) => review(state, shell, action, call_scope, answer, context, events),
         (_, Verdict::Allow | Verdict::Other) => {}
     }
 }
@@ -91,6 +92,7 @@ fn review(
     action: &OpenAction,
     call_scope: Scope,
     answer: &Answer<'_>,
+    context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) {
     if is_word(answer.decision, RETRY) {
@@ -104,7 +106,7 @@ fn review(
     let Some((thread, turn)) = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id)) else { return };
     let error = failure("tool_lost", "a reviewer failed the turn after a lost tool call", false);
     end_turn(state, shell, thread, turn, End::Failed { status: Status::Failed, error }, answer.by, events);
-    start_next(shell, thread, events);
+    start_next(shell, thread, context, events);
 }
 
 fn answered(answer: &Answer<'_>) -> ToolResult {

@@ -10,7 +10,8 @@ use super::create_session::begin;
 use super::lookup::{require_thread, turn_scope};
 use super::state::{SessionState, Shell, Thread};
 use super::text::clip;
-use super::turn_end::{End, end_turn, failure, started};
+use super::turn_end::{End, end_turn, failure};
+use super::turn_start::start_turn;
 use crate::context::{Context, Decision, check};
 
 /// How many characters of the first input become the title of a session that has none.
@@ -26,7 +27,7 @@ pub fn submit_turn(
 ) -> Result<Decision<SubmitTurnResult>, Refusal> {
     check_input(command, context)?;
     let turn_id = command.turn_id.clone().unwrap_or_else(|| context.turn_id());
-    let mut events = Vec::with_capacity(4);
+    let mut events = Vec::with_capacity(5);
     let (thread_id, status, queue_position) = match &state.shell {
         None => (start_session(session_id, agent, &turn_id, command, context, &mut events)?, Status::Accepted, None),
         Some(shell) => {
@@ -119,9 +120,9 @@ fn place(
     Ok((Status::Accepted, None))
 }
 
-fn accept(scope: Scope, agent: &str, command: &SubmitTurn, context: &Context<'_>, events: &mut Vec<NewEvent>) {
+fn accept(scope: Scope, agent: &str, command: &SubmitTurn, context: &mut Context<'_>, events: &mut Vec<NewEvent>) {
     events.push(NewEvent::new(scope.clone(), submitted(agent, Status::Accepted, command, context)));
-    events.push(NewEvent::new(scope, started(agent, 1)));
+    start_turn(scope, agent, context, events);
 }
 
 fn enqueue(

@@ -3,7 +3,7 @@
 
 use factum_model::events::{
     ActionResolved, ModelFailed, QueueChange, QueueChanged, ResolutionSource, ToolFailed, ToolOutcome, TurnCompleted,
-    TurnFailed, TurnStarted,
+    TurnFailed,
 };
 use factum_model::id::{ActionId, ToolCallId};
 use factum_model::value::{Effect, Failure, Status, Usage};
@@ -11,6 +11,8 @@ use factum_model::{Fact, NewEvent, Scope};
 
 use super::lookup::turn_scope;
 use super::state::{ActiveTurn, OpenCall, QueuedTurn, SessionState, Shell, Thread};
+use super::turn_start::start_turn;
+use crate::context::Context;
 
 /// The end of a turn.
 pub(super) enum End {
@@ -44,7 +46,7 @@ pub(super) fn end_turn(
 }
 
 /// Starts the first turn of the queue, if there is one.
-pub(super) fn start_next(shell: &Shell, thread: &Thread, events: &mut Vec<NewEvent>) {
+pub(super) fn start_next(shell: &Shell, thread: &Thread, context: &mut Context<'_>, events: &mut Vec<NewEvent>) {
     let Some(next) = thread.queue.front() else { return };
     let scope = turn_scope(shell, &thread.thread_id, &next.entry.turn_id);
     events.push(NewEvent::new(
@@ -57,11 +59,7 @@ pub(super) fn start_next(shell: &Shell, thread: &Thread, events: &mut Vec<NewEve
             entries: thread.queue.iter().skip(1).map(|turn: &QueuedTurn| turn.entry.clone()).collect(),
         },
     ));
-    events.push(NewEvent::new(scope, started(&next.agent, 1)));
-}
-
-pub(super) fn started(agent: &str, attempt: u32) -> TurnStarted {
-    TurnStarted { status: Status::Running, agent: agent.to_owned(), attempt }
+    start_turn(scope, &next.agent, context, events);
 }
 
 /// Closes what the turn leaves open. An open action is superseded, never approved; a call that had begun is said to be

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use factum_engine::session::{SessionState, apply, apply_commit, decide_report, submit_turn};
-use factum_engine::{Context, Decision, Limits};
+use factum_engine::{Context, Decision, Limits, no_opening};
 use factum_model::commands::SubmitTurn;
 use factum_model::id::{EventId, IdSource, RuntimeId, SessionId};
-use factum_model::report::{ModelAnswer, Report, Runner, TurnReport};
+use factum_model::report::{ModelAnswer, ModelIntent, Report, Runner, TurnReport};
 use factum_model::value::Effect;
 use factum_model::{Event, NewEvent, Refusal, SCHEMA_VERSION, Trace};
 use factum_runtime::Sources;
@@ -118,7 +118,7 @@ impl Author {
         let session_id = draft.session_id.clone();
         self.decide(draft, |state, context| submit_turn(state, &session_id, "demo", &self.command, context)).await?;
         let (provider, model) = ("script".to_owned(), "demo".to_owned());
-        self.report(draft, Report::ModelRequested { provider, model, effect: Effect::Pure }).await?;
+        self.report(draft, Report::ModelRequested(ModelIntent { provider, model, effect: Effect::Pure })).await?;
         let open = draft.ahead.threads.first().and_then(|thread| thread.active.as_ref()?.model_request.clone());
         let open = open.context("the model was not asked")?;
         let text = "The second one: its owner is away and the certificate runs out tonight.".to_owned();
@@ -163,6 +163,7 @@ impl Author {
             account: &self.account,
             limits: &self.limits,
             prelude: 0,
+            opening: &no_opening,
         };
         let decided = decide(&draft.ahead, &mut context).map_err(|refusal| anyhow::anyhow!("{refusal}"))?;
         let now = context.now;

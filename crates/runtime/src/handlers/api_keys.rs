@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use factum_engine::Context;
 use factum_engine::access::{self, KeyRow};
+use factum_engine::{Context, no_opening};
 use factum_model::commands::*;
 use factum_model::events::CommandAccepted;
 use factum_model::{NewEvent, Refusal, Scope};
@@ -121,6 +121,7 @@ impl Runtime {
             account: &caller.account,
             limits: &self.0.limits,
             prelude: 0,
+            opening: &no_opening,
         })
     }
 

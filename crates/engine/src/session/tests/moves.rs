@@ -42,6 +42,7 @@ pub(super) enum Move {
     Report { thread: usize, stale: bool, say: Say },
     Snapshot,
     Key { keyed: bool },
+    Opening { known: bool },
 }
 
 /// One move at random. What a turn does by itself is the most frequent.
@@ -66,6 +67,7 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
             .prop_map(|(thread, stale, say)| Move::Report { thread, stale, say }),
         1 => Just(Move::Snapshot),
         1 => any::<bool>().prop_map(|keyed| Move::Key { keyed }),
+        1 => any::<bool>().prop_map(|known| Move::Opening { known }),
     ]
 }
 
@@ -188,6 +190,10 @@ pub(super) fn play(world: &mut World, next: Move) -> Vec<String> {
         }
         Move::Key { keyed } => {
             world.key = keyed.then_some("key");
+            Vec::new()
+        }
+        Move::Opening { known } => {
+            world.opening = known.then(intent);
             Vec::new()
         }
     }

@@ -5,7 +5,7 @@ use factum_model::value::{Effect, OnBusy, Status};
 use serde_json::{Value, json};
 
 use super::check;
-use super::world::{World, failure, gated, id, open, question, refused};
+use super::world::{World, failure, gated, id, intent, model_requested, open, question, refused};
 
 #[test]
 fn the_first_turn_brings_its_session_along() {
@@ -17,6 +17,24 @@ fn the_first_turn_brings_its_session_along() {
         super::story::story(&done.events),
         ["session.created", "thread.started", "turn.submitted t1 accepted", "turn.started t1 #1"]
     );
+}
+
+/// The model is asked one sync earlier where the first step is known, from the queue too, and never twice.
+#[test]
+fn a_turn_that_starts_announces_its_first_request_where_it_is_known() {
+    let mut world = World::new();
+    world.opening = Some(intent());
+    let done = world.submit_with(json!({ "turn_id": "t1" })).expect("accepted");
+    let begins = ["turn.submitted t1 accepted", "turn.started t1 #1", "model.requested 1.1"];
+    assert_eq!(super::story::story(&done.events)[2..], begins);
+    assert_eq!(done.output.sequence, 5, "the last sequence it wrote");
+    let twice = world.report(model_requested());
+    assert_eq!(twice, ["refused precondition_failed: a model request of this turn is open already"]);
+    world.submit("t2", OnBusy::Queue);
+    let told = world.interrupt(json!({ "turn_id": "t1" }));
+    assert_eq!(told[told.len() - 3..], ["queue.changed started t2 []", "turn.started t2 #1", "model.requested 1.1"]);
+    let again = world.recover();
+    assert_eq!(again.last().map(String::as_str), Some("turn.started t2 #2"), "{again:?}");
 }
 
 #[test]

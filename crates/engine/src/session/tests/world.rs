@@ -47,6 +47,8 @@ pub(super) struct World {
     pub limits: Limits,
     /// The idempotency key of the commands that follow, if any.
     pub key: Option<&'static str>,
+    /// What the agent does first with a turn, if that is known.
+    pub opening: Option<ModelIntent>,
     pub ids: Counted,
     pub watch: Watch,
 }
@@ -61,6 +63,7 @@ impl World {
             now: at(0),
             limits: Limits::default(),
             key: None,
+            opening: None,
             ids: Counted::default(),
             watch: Watch::default(),
         }
@@ -78,6 +81,7 @@ impl World {
         &mut self,
         decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<Done<T>, Refusal> {
+        let opening = |_: &str| self.opening.clone();
         let mut context = Context {
             now: self.now,
             ids: &mut self.ids,
@@ -85,6 +89,7 @@ impl World {
             account: ACCOUNT,
             limits: &self.limits,
             prelude: u64::from(self.key.is_some()),
+            opening: &opening,
         };
         let Decision { mut events, output } = decide(&self.state, &mut context)?;
         if let Some(key) = self.key {
@@ -364,8 +369,12 @@ pub(super) fn failure(category: &str) -> Failure {
     Failure { category: category.into(), message: format!("{category} happened"), retryable: false, advice: None }
 }
 
+pub(super) fn intent() -> ModelIntent {
+    ModelIntent { provider: "script".into(), model: "demo".into(), effect: Effect::Idempotent }
+}
+
 pub(super) fn model_requested() -> Report {
-    Report::ModelRequested { provider: "script".into(), model: "demo".into(), effect: Effect::Idempotent }
+    Report::ModelRequested(intent())
 }
 
 pub(super) fn model_answer(calls: Vec<ToolDraft>) -> ModelAnswer {

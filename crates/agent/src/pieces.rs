@@ -1,0 +1,119 @@
+//! The way of an answer's pieces from the model to the log: a bounded queue between two halves of one run.
+//!
+//! A run may wait for its model for hours, and there may be many runs, so an empty queue holds no buffer. That is what a
+//! general channel would not give: it sets up room for its first messages when it is made.
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::model::Piece;
+
+/// How many pieces wait for the ones before them to become durable. Beyond that the model waits.
+const PIECES_WAITING_MAX: usize = 256;
+
+#[derive(Default)]
+pub(crate) struct Pieces {
+    queue: Mutex<Queue>,
+    /// Something came, or nothing will come any more. One waits here: the pump.
+    filled: Notify,
+    /// There is room again.
+    drained: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    pieces: Vec<Piece>,
+    closed: bool,
+}
+
+impl Pieces {
+    /// Adds a piece, waiting while the queue is full.
+    pub(crate) async fn put(&self, piece: Piece) {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let mut queue = self.queue.lock();
+                if queue.pieces.len() < PIECES_WAITING_MAX {
+                    queue.pieces.push(piece);
+                    self.filled.notify_one();
+                    return;
+                }
+            }
+            drained.await;
+        }
+    }
+
+    /// Says that no more will come.
+    pub(crate) fn close(&self) {
+        self.queue.lock().closed = true;
+        self.filled.notify_one();
+    }
+
+    /// Everything that has come; empty once the queue is closed and everything was taken.
+    pub(crate) async fn take(&self) -> Vec<Piece> {
+        loop {
+            let filled = self.filled.notified();
+            {
+                let mut queue = self.queue.lock();
+                if !queue.pieces.is_empty() {
+                    self.drained.notify_waiters();
+                    return std::mem::take(&mut queue.pieces);
+                }
+                if queue.closed {
+                    return Vec::new();
+                }
+            }
+            filled.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn piece(number: usize) -> Piece {
+        Piece::Text(number.to_string())
+    }
+
+    #[tokio::test]
+    async fn pieces_come_in_order_and_the_end_is_heard() {
+        let pieces = Pieces::default();
+        let taking = async {
+            let mut taken = Vec::new();
+            loop {
+                match pieces.take().await {
+                    some if some.is_empty() => return taken,
+                    some => taken.extend(some),
+                }
+            }
+        };
+        let putting = async {
+            for number in 0..3 * PIECES_WAITING_MAX {
+                pieces.put(piece(number)).await;
+                if number % 7 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            pieces.close();
+        };
+        let (taken, ()) = tokio::join!(taking, putting);
+        assert_eq!(taken, (0..3 * PIECES_WAITING_MAX).map(piece).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_makes_the_model_wait() {
+        let pieces = Pieces::default();
+        for number in 0..PIECES_WAITING_MAX {
+            pieces.put(piece(number)).await;
+        }
+        let late = pieces.put(piece(PIECES_WAITING_MAX));
+        tokio::pin!(late);
+        assert!(late.as_mut().now_or_never().is_none(), "there is no room");
+        assert_eq!(pieces.take().await.len(), PIECES_WAITING_MAX);
+        late.await;
+        assert_eq!(pieces.take().await, [piece(PIECES_WAITING_MAX)]);
+    }
+}

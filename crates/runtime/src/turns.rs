@@ -1,0 +1,123 @@
+//! A turn as its run needs it: what was asked and every fact since, from the commit at hand or from the log.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use factum_agent::{Transcript, Turn};
+use factum_engine::session::SessionState;
+use factum_model::id::{ThreadId, TurnId};
+use factum_model::report::Runner;
+use factum_model::value::{Metadata, Part};
+use factum_model::{Event, Fact, Refusal};
+use factum_store::ReadLimit;
+
+use crate::cell::Cell;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+
+/// How many events of a turn are read at a time.
+const TURN_PAGE_EVENTS: usize = 1_000;
+
+impl Runtime {
+    /// A turn with all its facts, or `None` where it is over or only waits. `commit` is what asked for the run, if it was a
+    /// commit: the one that brought the turn has all there is, and the log need not be read.
+    pub(crate) async fn turn_of(
+        &self,
+        cell: &Arc<Cell>,
+        thread_id: &ThreadId,
+        turn_id: &TurnId,
+        commit: Option<Arc<Vec<Event>>>,
+    ) -> Result<Option<Box<Turn>>, Refusal> {
+        if let Some(turn) = commit.and_then(|commit| new_turn(cell, thread_id, turn_id, &commit)) {
+            return Ok(Some(turn));
+        }
+        // Boxed: reading is short, and a run may wait for its model for hours in a task that would keep this size.
+        Box::pin(self.stored_turn(cell, thread_id, turn_id)).await
+    }
+
+    async fn stored_turn(
+        &self,
+        cell: &Arc<Cell>,
+        thread_id: &ThreadId,
+        turn_id: &TurnId,
+    ) -> Result<Option<Box<Turn>>, Refusal> {
+        let look = |state: &SessionState| Ok(Active::of(state, thread_id, turn_id).map(|turn| (turn, state.sequence)));
+        let (active, _) = self.look(&cell.account, &cell.session_id, look).await?;
+        let Some((active, to)) = active else { return Ok(None) };
+        let mut facts = Facts::new(turn_id);
+        let mut next = active.submitted_sequence;
+        while next <= to {
+            let limit = ReadLimit::records(TURN_PAGE_EVENTS);
+            let records = self.0.store.read(&cell.stream, next, limit).await.map_err(|error| read_refusal(&error))?;
+            let Some(last) = records.last() else { break };
+            next = last.sequence + 1;
+            for record in records.iter().filter(|record| record.sequence <= to) {
+                let event = Event::decode(&record.bytes).map_err(|error| Refusal::internal(error.to_string()))?;
+                facts.add(&[event]);
+            }
+        }
+        let turn = facts.into_turn(active, thread_id, turn_id);
+        turn.map(Some).ok_or_else(|| Refusal::internal("a turn has no turn.submitted"))
+    }
+}
+
+/// The turn that this commit brought, if nothing has happened in the session since.
+fn new_turn(cell: &Cell, thread_id: &ThreadId, turn_id: &TurnId, commit: &[Event]) -> Option<Box<Turn>> {
+    let (first, last) = (commit.first()?.sequence, commit.last()?.sequence);
+    let active = {
+        let live = cell.live.lock();
+        let usable = !live.retired && !cell.broken.load(Ordering::Acquire);
+        let state = live.state.as_deref().filter(|state| usable && state.sequence == last)?;
+        Active::of(state, thread_id, turn_id).filter(|active| active.submitted_sequence >= first)?
+    };
+    let mut facts = Facts::new(turn_id);
+    facts.add(commit);
+    facts.into_turn(active, thread_id, turn_id)
+}
+
+/// What the session's state knows of a turn at work.
+struct Active {
+    attempt: u32,
+    agent: String,
+    submitted_sequence: u64,
+}
+
+impl Active {
+    fn of(state: &SessionState, thread_id: &ThreadId, turn_id: &TurnId) -> Option<Self> {
+        let turn = state.thread(thread_id)?.active.as_deref().filter(|turn| turn.turn_id == *turn_id)?;
+        let (attempt, agent, submitted_sequence) = (turn.attempt, turn.agent.clone(), turn.submitted_sequence);
+        Some(Self { attempt, agent, submitted_sequence })
+    }
+}
+
+/// What the facts say of a turn.
+struct Facts {
+    transcript: Transcript,
+    submitted: Option<(Vec<Part>, Metadata)>,
+}
+
+impl Facts {
+    fn new(turn_id: &TurnId) -> Self {
+        Self { transcript: Transcript::new(turn_id.clone()), submitted: None }
+    }
+
+    /// Adds events of the session; those of other turns do not count.
+    fn add(&mut self, events: &[Event]) {
+        let submitted = events.iter().find_map(|event| match &event.fact {
+            Fact::TurnSubmitted(fact) if event.scope.turn_id.as_ref() == Some(self.transcript.turn_id()) => Some(fact),
+            _ => None,
+        });
+        if let Some(fact) = submitted {
+            self.submitted = Some((fact.input.clone(), fact.options.clone()));
+        }
+        self.transcript.extend(events);
+    }
+
+    /// The turn, unless the fact that submitted it was not among them.
+    fn into_turn(self, active: Active, thread_id: &ThreadId, turn_id: &TurnId) -> Option<Box<Turn>> {
+        let (input, options) = self.submitted?;
+        let runner = Runner { thread_id: thread_id.clone(), turn_id: turn_id.clone(), attempt: active.attempt };
+        let Facts { transcript, .. } = self;
+        Some(Box::new(Turn { runner, agent: active.agent, input, options, transcript, opened: false }))
+    }
+}
