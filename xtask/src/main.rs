@@ -29,7 +29,8 @@ usage: cargo xtask COMMAND
   tidy [--update]    the conventions as checks; --update lowers the recorded maximum of files that have shrunk
   docs [--check]     write docs/reference from the binary, or check that what is committed is current
   deny               licences, sources, duplicate versions and advisories of every dependency
-  fuzz [SECONDS]     run each fuzz target for that long (60 where not given)
+  fuzz [--list] [--seconds N] [TARGET ...]
+                     run each fuzz target, or those named, for that long (60 s where not given)
   bench [ARGS]       build with optimisation and run `factum bench ARGS`";
 
 fn main() -> ExitCode {
@@ -53,10 +54,7 @@ fn dispatch(args: &[&str]) -> anyhow::Result<()> {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["deny"] => deny::run(),
-        ["fuzz"] => fuzz::run(fuzz::SECONDS_DEFAULT),
-        ["fuzz", seconds] => {
-            fuzz::run(seconds.parse().map_err(|_| anyhow::anyhow!("not seconds: {seconds}\n{USAGE}"))?)
-        }
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -49,7 +49,11 @@ fn install_tools() -> Result<Outcome> {
 
 /// Names the files and leaves the differences to `cargo fmt`, which makes them go away.
 fn format() -> Result<Outcome> {
-    cargo(&["fmt", "--all", "--check", "--", "-l", "--color", "never"]).context("run `cargo fmt --all`")
+    let check = ["--check", "--", "-l", "--color", "never"];
+    cargo(&[&["fmt", "--all"][..], &check].concat()).context("run `cargo fmt --all`")?;
+    // The fuzz targets are a workspace of their own.
+    let fuzz = ["fmt", "--manifest-path", "fuzz/Cargo.toml"];
+    cargo(&[&fuzz[..], &check].concat()).context("run `cargo fmt --manifest-path fuzz/Cargo.toml`")
 }
 
 fn run_tests() -> Result<Outcome> {

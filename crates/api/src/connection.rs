@@ -74,7 +74,8 @@ impl Connection {
         let mut recheck = tokio::time::interval(state.heartbeat);
         while open || !running.is_empty() {
             tokio::select! {
-                () = closing.cancelled() => break,
+                // Nothing new is begun, and what is under way is still answered.
+                () = closing.cancelled(), if open => open = false,
                 _ = recheck.tick() => {
                     if !self.still_admitted().await {
                         break;
@@ -86,7 +87,7 @@ impl Connection {
                     Some(_) if !self.still_admitted().await => break,
                     Some(text) => {
                         if let Some(text) = self.control(text).await {
-                            running.push(answer_to(&state, &caller, text));
+                            running.push(answer_to(&state, self.transport, &caller, text));
                         }
                     }
                 },
@@ -130,7 +131,7 @@ impl Connection {
 
     async fn run_control(&mut self, control: &Control) -> Result<Box<RawValue>, Fault> {
         self.state.check_rate(&self.caller)?;
-        let params = control.params.as_ref().map_or("{}", |params| params.get());
+        let params = rpc::params_of(control.params.as_deref())?;
         let result = match control.method {
             Method::Subscribe => self.subscribe(parse(params)?).await?,
             Method::Unsubscribe => self.unsubscribe(&parse::<Named>(params)?)?,
@@ -184,11 +185,11 @@ impl Connection {
     }
 }
 
-async fn answer_to(state: &State, caller: &Caller, text: Bytes) -> Option<Vec<u8>> {
+async fn answer_to(state: &State, transport: Transport, caller: &Caller, text: Bytes) -> Option<Vec<u8>> {
     if let Err(refusal) = state.check_rate(caller) {
         return Some(rpc::answer(None, Err(refusal.into())));
     }
-    rpc::body(state, caller, &text).await
+    rpc::body(state, transport, caller, &text).await
 }
 
 /// A request only a connection understands.

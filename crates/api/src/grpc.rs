@@ -3,8 +3,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use factum_model::Refusal;
 use factum_model::id::SessionId;
-use factum_model::{ErrorCode, Refusal};
 use factum_runtime::{CallError, Caller};
 use futures::Stream;
 use tokio::sync::mpsc;
@@ -14,6 +14,7 @@ use tonic::{Request, Response, Status};
 
 use crate::casing::Casing;
 use crate::metrics::Transport;
+use crate::rpc::no_such_method;
 use crate::state::{Credential, Peer, State};
 use crate::status::grpc_code;
 
@@ -60,7 +61,7 @@ impl RuntimeService for Service {
         let CallRequest { method, params } = request.into_inner();
         let params = if params.trim().is_empty() { "{}" } else { params.as_str() };
         let outcome = self.state.call(&caller, &method, params).await.map_err(|error| match error {
-            CallError::UnknownMethod => Refusal::new(ErrorCode::NotFound, "there is no such method"),
+            CallError::UnknownMethod => no_such_method(),
             CallError::Refused(refusal) => refusal,
         });
         let code = outcome.as_ref().err().map(|refusal| refusal.code);

@@ -95,7 +95,10 @@ pub(crate) async fn rpc(Extract(state): Extract<Arc<State>>, request: Request<Bo
             (response, Some(code))
         }
     };
-    state.metrics.request(Transport::Rpc, "rpc", code, started);
+    // Requests that were read are counted one by one, by what they asked for.
+    if code.is_some() {
+        state.metrics.request(Transport::Rpc, "", code, started);
+    }
     response
 }
 
@@ -103,7 +106,7 @@ async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>
     let (head, body) = request.into_parts();
     let caller = state.admit(&head.headers, peer(&head)).await?;
     let body = read_body(state, body).await?;
-    Ok(rpc::body(state, &caller, &body).await)
+    Ok(rpc::body(state, Transport::Rpc, &caller, &body).await)
 }
 
 /// The whole body, within its bounds of size and time. One that says beforehand that it is too large is not waited for.

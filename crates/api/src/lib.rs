@@ -17,6 +17,9 @@ mod stdio;
 mod ws;
 
 pub mod auth;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod grpc;
 pub mod metrics;
 pub mod openapi;

@@ -52,22 +52,38 @@ impl Default for TransportLimits {
     }
 }
 
+/// The key by which serde_json knows its own `RawValue`. It takes the text behind this key for JSON and parses it, and so on
+/// inside of that, without any bound: a text of 100 kB is enough to overflow the stack.
+const RESERVED_KEY: &str = "$serde_json::private::RawValue";
+
 /// Refuses JSON that is nested deeper than the limit, before any parser descends into it. Brackets inside strings do not
-/// count; whether it is JSON at all is the parser's question.
+/// count; whether it is JSON at all is the parser's question. The one key that makes the parser descend into a string is
+/// refused as well, however it is spelled.
 pub(crate) fn check_depth(json: &[u8], max: usize) -> Result<(), Refusal> {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0_usize, false, false);
-    for byte in json {
+    // Where the string began, and whether it may be the reserved key: that begins with a dollar, or with an escaped one.
+    let (mut start, mut suspicious) = (0, false);
+    for (at, byte) in json.iter().enumerate() {
         if in_string {
             match byte {
-                _ if escaped => escaped = false,
+                _ if escaped => {
+                    escaped = false;
+                    suspicious |= *byte == b'u';
+                }
                 b'\\' => escaped = true,
-                b'"' => in_string = false,
+                b'$' => suspicious = true,
+                b'"' => {
+                    in_string = false;
+                    if suspicious && is_key(&json[at + 1..]) && spells(&json[start..at], RESERVED_KEY) {
+                        return Err(Refusal::invalid(format!("the key {RESERVED_KEY:?} is reserved; use another")));
+                    }
+                }
                 _ => {}
             }
             continue;
         }
         match byte {
-            b'"' => in_string = true,
+            b'"' => (in_string, start, suspicious) = (true, at + 1, false),
             b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -79,9 +95,71 @@ pub(crate) fn check_depth(json: &[u8], max: usize) -> Result<(), Refusal> {
     if deepest > max { Err(Refusal::limit("json_depth", deepest as u64, max as u64)) } else { Ok(()) }
 }
 
+/// Whether a string with this behind it is a key.
+fn is_key(behind: &[u8]) -> bool {
+    behind.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
+}
+
+/// Whether the inside of a JSON string, with its escapes, is this word of ASCII.
+fn spells(mut string: &[u8], word: &str) -> bool {
+    for wanted in word.bytes() {
+        let (found, behind) = match string {
+            [b'\\', b'u', rest @ ..] => match rest.split_at_checked(4) {
+                Some((digits, behind)) => (code(digits), behind),
+                None => return false,
+            },
+            [byte, behind @ ..] => (Some(u32::from(*byte)), behind),
+            [] => return false,
+        };
+        if found != Some(u32::from(wanted)) {
+            return false;
+        }
+        string = behind;
+    }
+    string.is_empty()
+}
+
+fn code(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A short text that serde_json would nest deeper than any stack: an array in a text in an array in a text.
+    fn nested_in_texts(levels: usize) -> String {
+        (0..levels).fold("1".to_owned(), |inner, _| {
+            let text = inner.replace('\\', "\\u005c").replace('"', "\\u0022");
+            format!("{{\"{RESERVED_KEY}\":\"{}{text}{}\"}}", "[".repeat(50), "]".repeat(50))
+        })
+    }
+
+    #[test]
+    fn the_key_that_makes_the_parser_read_a_text_as_json_is_refused() {
+        let reserved = [
+            format!(r#"{{"{RESERVED_KEY}":"[]"}}"#),
+            format!("{{\"a\":[{{\"{RESERVED_KEY}\" \n:\"[]\"}}]}}"),
+            format!(r#"{{"a":"\"","{}":1}}"#, RESERVED_KEY.replace('$', r"\u0024")),
+            format!(r#"{{"{}":1}}"#, RESERVED_KEY.replace("serde", r"\u0073erd\u0065")),
+            nested_in_texts(1),
+            nested_in_texts(200),
+        ];
+        for json in &reserved {
+            let refusal = check_depth(json.as_bytes(), 64).unwrap_err();
+            assert_eq!(refusal.code, factum_model::ErrorCode::InvalidParams, "{json}");
+        }
+        let fine = [
+            format!(r#"{{"a":"{RESERVED_KEY}"}}"#),
+            format!(r#"{{"{RESERVED_KEY}s":1}}"#),
+            format!(r#"{{"\\u0024{}":1}}"#, &RESERVED_KEY[1..]),
+            r#"{"$":"\u0024"}"#.to_owned(),
+            r#"{"\u"#.to_owned(),
+        ];
+        for json in &fine {
+            assert_eq!(check_depth(json.as_bytes(), 64), Ok(()), "{json}");
+        }
+    }
 
     #[test]
     fn depth_counts_brackets_outside_of_strings() {

@@ -6,6 +6,7 @@ use factum_runtime::CallError;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use crate::rpc::no_such_method;
 use crate::status::http_status;
 
 /// A refusal on its way out over HTTP.
@@ -20,10 +21,7 @@ impl From<Refusal> for Problem {
 impl From<CallError> for Problem {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::UnknownMethod => Self(Refusal::new(
-                ErrorCode::NotFound,
-                "there is no such command; GET /openapi.json or `factum call --list` names them all",
-            )),
+            CallError::UnknownMethod => Self(no_such_method()),
             CallError::Refused(refusal) => Self(refusal),
         }
     }

@@ -1,14 +1,14 @@
 //! Which path is what.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as Extract};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use factum_model::{ErrorCode, Refusal};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::grpc::{RuntimeServer, Service};
 use crate::http::json_response;
@@ -62,7 +62,10 @@ async fn readyz(Extract(state): Extract<Arc<State>>) -> Response {
     "ready\n".into_response()
 }
 
-async fn metrics(Extract(state): Extract<Arc<State>>) -> Response {
+async fn metrics(Extract(state): Extract<Arc<State>>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = state.check_origin(&headers) {
+        return Problem(refusal).into_response();
+    }
     let mut response = Response::new(Body::from(state.metrics.render()));
     let text = HeaderValue::from_static(crate::metrics::CONTENT_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, text);
@@ -70,11 +73,13 @@ async fn metrics(Extract(state): Extract<Arc<State>>) -> Response {
 }
 
 async fn openapi_json() -> Response {
-    json_response(StatusCode::OK, openapi::openapi(None).to_string().into())
+    static PAGE: LazyLock<Bytes> = LazyLock::new(|| openapi::openapi(None).to_string().into());
+    json_response(StatusCode::OK, PAGE.clone())
 }
 
 async fn schemas() -> Response {
-    json_response(StatusCode::OK, factum_model::schema::bundle().to_string().into())
+    static PAGE: LazyLock<Bytes> = LazyLock::new(|| factum_model::schema::bundle().to_string().into());
+    json_response(StatusCode::OK, PAGE.clone())
 }
 
 /// `/schemas/events/{type}` and `/schemas/commands/{name}`, with or without `.json`.

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: requests, batches and notifications as bytes in, bytes out. Which wire they came over is not known here.
+//! JSON-RPC 2.0: requests, batches and notifications as bytes in, bytes out. Which wire they came over is only counted here.
 
 use std::borrow::Cow;
 
@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::limits::check_depth;
+use crate::metrics::Transport;
 use crate::state::State;
 use crate::status::rpc_code;
 
@@ -72,8 +73,13 @@ impl From<Refusal> for Fault {
 }
 
 pub(crate) fn unknown_method() -> Fault {
+    Fault::new(METHOD_NOT_FOUND, no_such_method())
+}
+
+/// What every transport says of a command that does not exist, in its own shape.
+pub(crate) fn no_such_method() -> Refusal {
     let message = "there is no such method; GET /openapi.json or `factum call --list` names them all";
-    Fault::new(METHOD_NOT_FOUND, Refusal::new(ErrorCode::NotFound, message))
+    Refusal::new(ErrorCode::NotFound, message)
 }
 
 pub(crate) fn parse_error(error: &serde_json::Error) -> Fault {
@@ -97,6 +103,10 @@ pub(crate) fn answer(id: Option<&RawValue>, outcome: Result<&RawValue, Fault>) -
 
 /// Reads one request out of a text that is JSON.
 pub(crate) fn read(text: &str) -> Result<Request<'_>, Fault> {
+    // A list of values in the order of the fields would be read as a request, too.
+    if !text.starts_with('{') {
+        return Err(invalid_request("a request must be an object"));
+    }
     let request: Request<'_> = serde_json::from_str(text)
         .map_err(|error| invalid_request(format!("this is not a JSON-RPC request: {error}")))?;
     if request.jsonrpc.as_deref() != Some("2.0") {
@@ -111,8 +121,8 @@ pub(crate) fn read(text: &str) -> Result<Request<'_>, Fault> {
 }
 
 /// The params as the commands want them: an object, `{}` where absent.
-pub(crate) fn params_of<'a>(request: &Request<'a>) -> Result<&'a str, Fault> {
-    match request.params.map(RawValue::get) {
+pub(crate) fn params_of(params: Option<&RawValue>) -> Result<&str, Fault> {
+    match params.map(RawValue::get) {
         None | Some("null") => Ok("{}"),
         Some(params) if params.starts_with('{') => Ok(params),
         Some(_) => Err(Refusal::invalid("params must be an object").into()),
@@ -127,7 +137,10 @@ pub(crate) enum Body<'a> {
 
 /// Tells a batch from a single request; refuses what is not JSON, too deep, empty or too many.
 pub(crate) fn split<'a>(bytes: &'a [u8], state: &State) -> Result<Body<'a>, Fault> {
-    check_depth(bytes, state.limits.json_depth_max)?;
+    check_depth(bytes, state.limits.json_depth_max).map_err(|refusal| match refusal.code {
+        ErrorCode::InvalidParams => Fault::new(INVALID_REQUEST, refusal),
+        _ => refusal.into(),
+    })?;
     let raw: &RawValue = serde_json::from_slice(bytes).map_err(|error| parse_error(&error))?;
     if !raw.get().starts_with('[') {
         return Ok(Body::One(raw.get()));
@@ -143,15 +156,18 @@ pub(crate) fn split<'a>(bytes: &'a [u8], state: &State) -> Result<Body<'a>, Faul
 }
 
 /// Carries out one request. `None` for a notification, which gets no answer whatever happens.
-pub(crate) async fn one(state: &State, caller: &Caller, text: &str) -> Option<Vec<u8>> {
+pub(crate) async fn one(state: &State, transport: Transport, caller: &Caller, text: &str) -> Option<Vec<u8>> {
+    let started = state.metrics.start();
     let request = match read(text) {
         Ok(request) => request,
         Err(fault) => return Some(answer(None, Err(fault))),
     };
-    let outcome = match params_of(&request) {
+    let outcome = match params_of(request.params) {
         Ok(params) => state.call(caller, &request.method, params).await.map_err(Fault::from),
         Err(fault) => Err(fault),
     };
+    let code = outcome.as_ref().err().map(|fault| fault.data.code);
+    state.metrics.request(transport, &request.method, code, started);
     let id = request.id?;
     Some(match outcome {
         Ok(result) => answer(Some(id), Ok(&result)),
@@ -160,14 +176,14 @@ pub(crate) async fn one(state: &State, caller: &Caller, text: &str) -> Option<Ve
 }
 
 /// Carries out a body. The requests of a batch run in order, so that a later one can build on an earlier one.
-pub(crate) async fn body(state: &State, caller: &Caller, bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) async fn body(state: &State, transport: Transport, caller: &Caller, bytes: &[u8]) -> Option<Vec<u8>> {
     match split(bytes, state) {
         Err(fault) => Some(answer(None, Err(fault))),
-        Ok(Body::One(text)) => one(state, caller, text).await,
+        Ok(Body::One(text)) => one(state, transport, caller, text).await,
         Ok(Body::Batch(requests)) => {
             let mut answers: Vec<u8> = Vec::new();
             for request in requests {
-                if let Some(answer) = one(state, caller, request.get()).await {
+                if let Some(answer) = one(state, transport, caller, request.get()).await {
                     answers.push(if answers.is_empty() { b'[' } else { b',' });
                     answers.extend_from_slice(&answer);
                 }

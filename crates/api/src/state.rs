@@ -1,7 +1,7 @@
 //! What every transport shares, and the door every request goes through: who is it, and may it ask now.
 
 use std::any::Any;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 
-use crate::auth::Authenticator;
+use crate::auth::{Authenticator, unauthenticated};
 use crate::limits::{TransportLimits, check_depth};
 use crate::metrics::{Metrics, Open, Transport};
 
@@ -78,9 +78,7 @@ impl State {
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.
     pub(crate) async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refusal> {
-        if self.dev {
-            check_origin(headers)?;
-        }
+        self.check_origin(headers)?;
         let authorization = match headers.get(http::header::AUTHORIZATION) {
             None => None,
             Some(value) => Some(value.to_str().map_err(|_| unauthenticated())?),
@@ -89,6 +87,11 @@ impl State {
         self.check_rate(&caller)?;
         caller.trace = trace_of(headers);
         Ok(caller)
+    }
+
+    /// In dev, refuses requests that a web page of another site made its visitor's browser send.
+    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if self.dev { check_origin(headers) } else { Ok(()) }
     }
 
     /// Whether a caller who was let in before still would be: keys are revoked and tokens run out while streams and
@@ -122,6 +125,10 @@ impl State {
     /// Carries a command out within the time limit.
     pub(crate) async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Box<RawValue>, CallError> {
         check_depth(params.as_bytes(), self.limits.json_depth_max)?;
+        // A list of values in the order of the fields would be read as params, too.
+        if !params.trim_start().starts_with('{') {
+            return Err(Refusal::invalid("params must be an object").into());
+        }
         let call = self.runtime.call_by_name(caller, method, params);
         match tokio::time::timeout(self.limits.request_timeout, call).await {
             Ok(answer) => answer,
@@ -145,10 +152,6 @@ impl StreamGuard {
     pub(crate) fn sent(&self, events: usize) {
         self.metrics.events_sent(self.transport, events);
     }
-}
-
-pub(crate) fn unauthenticated() -> Refusal {
-    Refusal::new(ErrorCode::Unauthenticated, "a valid credential is needed: Authorization: Bearer …")
 }
 
 pub(crate) fn timed_out(limit: Duration) -> Refusal {
@@ -182,13 +185,18 @@ fn is_loopback_host(host: &str) -> bool {
         return address.is_loopback();
     }
     let name = match host.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok() => name,
         _ => host,
     };
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-        || name.eq_ignore_ascii_case("localhost")
-        || name.to_ascii_lowercase().ends_with(".localhost")
+    if let Some(inside) = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        return inside.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
+    }
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return address.is_loopback();
+    }
+    // Anything but a plain name could be read in two ways: `evil.example/.localhost` ends like one of ours.
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    plain && (name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost"))
 }
 
 /// Reads W3C trace context; anything malformed is no context.
@@ -225,6 +233,15 @@ mod tests {
             ("127.0.0.1.evil.example", false),
             ("localhost.evil.example", false),
             ("0.0.0.0", false),
+            ("evil.example/.localhost", false),
+            ("evil.example#.localhost", false),
+            ("user@.localhost", false),
+            ("::1.localhost", false),
+            ("[[::1]]", false),
+            ("[127.0.0.1]", false),
+            ("[localhost]", false),
+            ("localhost:", false),
+            ("localhost:65536", false),
             ("", false),
         ] {
             assert_eq!(is_loopback_host(host), local, "{host}");

@@ -7,9 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use factum_model::Refusal;
 use factum_runtime::{Caller, Runtime};
-use futures::{Stream, StreamExt};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio_util::codec::{FramedRead, LinesCodec, LinesCodecError};
+use futures::Stream;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use crate::auth::{AuthOptions, Authenticator};
 use crate::connection;
@@ -40,36 +39,109 @@ pub async fn stdio(
         }
         output.flush().await
     });
-    let lines = FramedRead::new(input, LinesCodec::new_with_max_length(limits.ws_message_bytes_max));
-    let incoming = lines_of(lines, limits.ws_message_bytes_max);
+    let incoming = lines_of(BufReader::new(input), limits.ws_message_bytes_max);
     connection.serve(Box::pin(incoming)).await;
     writer.await.map_err(io::Error::other)?
 }
 
 /// The lines of the input. One that cannot be taken is answered like a request that cannot be read, and the next one is read
 /// as usual; only the end of the input, or a failure to read it, ends them.
-fn lines_of<R: AsyncRead + Send + Unpin>(lines: FramedRead<R, LinesCodec>, max: usize) -> impl Stream<Item = Bytes> {
-    futures::stream::unfold((lines, false), move |(mut lines, mut after_error)| async move {
+fn lines_of(input: impl AsyncBufRead + Send + Unpin, max: usize) -> impl Stream<Item = Bytes> {
+    futures::stream::unfold(input, move |mut input| async move {
         loop {
-            let line = match lines.next().await {
-                // The codec says that it ended after each error, once.
-                None if std::mem::take(&mut after_error) => continue,
-                None => return None,
-                Some(Ok(line)) if line.trim().is_empty() => continue,
-                Some(Ok(line)) => Bytes::from(line),
-                Some(Err(LinesCodecError::MaxLineLengthExceeded)) => {
+            let line = match next_line(&mut input, max).await.ok()?? {
+                Line::Whole(line) if is_blank(&line) => continue,
+                Line::Whole(line) => Bytes::from(line),
+                Line::TooLong => {
                     let refusal = Refusal::limit("ws_message_bytes", max as u64 + 1, max as u64);
                     tracing::warn!(%refusal, "a line was too long");
-                    after_error = true;
                     Bytes::from_static(b"\"a line longer than the limit\"")
                 }
-                Some(Err(LinesCodecError::Io(error))) if error.kind() == io::ErrorKind::InvalidData => {
-                    after_error = true;
-                    Bytes::from_static(b"\xff")
-                }
-                Some(Err(LinesCodecError::Io(_))) => return None,
             };
-            return Some((line, (lines, after_error)));
+            return Some((line, input));
         }
     })
+}
+
+enum Line {
+    /// Without its end. Whether it is UTF-8 is for whoever reads it.
+    Whole(Vec<u8>),
+    /// Passed over up to its end.
+    TooLong,
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|text| text.trim().is_empty())
+}
+
+/// The next line, or `None` at the end of the input. What stands behind the last line break is a line too.
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin), max: usize) -> io::Result<Option<Line>> {
+    let (mut line, mut too_long) = (Vec::new(), false);
+    loop {
+        let held = input.fill_buf().await?;
+        let end = held.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(held.len());
+        too_long |= line.len() + taken > max;
+        if !too_long {
+            line.extend_from_slice(&held[..taken]);
+        }
+        let input_ended = held.is_empty();
+        input.consume(taken + usize::from(end.is_some()));
+        if input_ended && line.is_empty() && !too_long {
+            return Ok(None);
+        }
+        if end.is_some() || input_ended {
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+            return Ok(Some(if too_long { Line::TooLong } else { Line::Whole(line) }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+
+    use super::*;
+
+    /// The lines of these pieces, each of which arrives by itself.
+    async fn lines(pieces: &[&[u8]], max: usize) -> Vec<Bytes> {
+        let pieces = pieces.iter().map(|piece| io::Result::Ok(Bytes::copy_from_slice(piece)));
+        let input = tokio_util::io::StreamReader::new(futures::stream::iter(pieces.collect::<Vec<_>>()));
+        lines_of(input, max).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_line_that_cannot_be_taken_takes_no_other_with_it() {
+        let too_long: &[u8] = b"\"a line longer than the limit\"";
+        for (text, expected) in [
+            (&b""[..], &[][..]),
+            (b"\n \r\n\n", &[]),
+            (b"one\ntwo\r\n\nthree", &[&b"one"[..], b"two", b"three"]),
+            // Several in a row, at the very end of the input.
+            (b"\xff\n\xff\n1\n\xff\n2\n", &[b"\xff", b"\xff", b"1", b"\xff", b"2"]),
+            (b"12345678\n123456789\n1\n1234567890123\n2", &[b"12345678", too_long, b"1", too_long, b"2"]),
+            (b"123456789", &[too_long]),
+        ] {
+            for size in [1, 2, 3, 100] {
+                let pieces: Vec<&[u8]> = text.chunks(size).collect();
+                assert_eq!(
+                    lines(&pieces, 8).await,
+                    expected,
+                    "{:?} in pieces of {size}",
+                    text.escape_ascii().to_string()
+                );
+            }
+        }
+    }
+
+    /// Whoever waits for an answer sends nothing more: what has arrived has to be enough.
+    #[tokio::test]
+    async fn a_good_line_behind_a_bad_one_does_not_wait_for_more_input() {
+        let first = futures::stream::iter([io::Result::Ok(Bytes::from_static(b"\xff\n{}\n"))]);
+        let input = tokio_util::io::StreamReader::new(first.chain(futures::stream::pending()));
+        let lines: Vec<Bytes> = lines_of(input, 8).take(2).collect().await;
+        assert_eq!(lines, [&b"\xff"[..], b"{}"]);
+    }
 }

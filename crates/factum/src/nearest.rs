@@ -5,8 +5,14 @@ pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a s
     nearest(word, known).map_or_else(String::new, |known| format!("; did you mean {known:?}?"))
 }
 
+/// The longest word, in bytes, that is compared letter by letter. Nobody mistypes a longer one.
+const WORD_BYTES_MAX: usize = 64;
+
 /// The closest of the known words, if it is close enough to be meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > WORD_BYTES_MAX {
+        return None;
+    }
     let tolerated = 1 + word.chars().count() / 3;
     let scored = known.into_iter().map(|known| (distance(&word.to_lowercase(), &known.to_lowercase()), known));
     scored.min().filter(|(distance, _)| *distance <= tolerated).map(|(_, known)| known)
@@ -44,6 +50,7 @@ mod tests {
             ("get_sessions", Some("get_session")),
             ("delete_everything", None),
             ("", None),
+            (&"x".repeat(10_000_000), None),
         ] {
             assert_eq!(nearest(word, known), expected, "{word}");
         }

@@ -1,4 +1,5 @@
-//! Sample events: every class with every field filled and every word of every vocabulary, made from the schemas.
+//! Sample events and params: every class and command with every field filled and every word of every vocabulary, made from
+//! the schemas.
 //!
 //! Being generated, they are complete by themselves: a new class or field is in them without anybody remembering. For
 //! tests only; they mean nothing.
@@ -10,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::event::{Event, SCHEMA_VERSION, Scope, Trace};
 use crate::events::{EVENTS, Fact};
 use crate::id::{EventId, RuntimeId};
+use crate::registry::CommandInfo;
 
 impl Fact {
     /// At least one fact of every class, in the order of the catalogue.
@@ -37,6 +39,15 @@ impl Event {
             fact,
             refs: refs.as_object().cloned().unwrap_or_default(),
         })
+    }
+}
+
+impl CommandInfo {
+    /// Params of this command as JSON: as many as its longest vocabulary has words.
+    pub fn samples(&self) -> Vec<Value> {
+        let mut generator = SchemaSettings::draft2020_12().into_generator();
+        let schema = (self.params)(&mut generator).to_value();
+        Maker { definitions: generator.take_definitions(true) }.values(&schema)
     }
 }
 

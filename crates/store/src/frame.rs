@@ -38,7 +38,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::contract::{COMMIT_BYTES_MAX, Commit, Hash, IndexChange, Position, Sequence, StoredCommit};
-use crate::segment::{u16_at, u32_at, u64_at};
+use crate::segment::{self, u16_at, u32_at, u64_at};
 
 pub(crate) const HEADER_LEN: usize = 40;
 pub(crate) const ALIGNMENT: usize = 8;
@@ -91,6 +91,11 @@ impl FrameHeader {
     /// Where the next frame begins, if it is in the same segment.
     pub(crate) fn end(&self) -> Position {
         self.position + self.frame_len()
+    }
+
+    /// Whether the batch began in this frame's segment and not behind the frame.
+    pub(crate) fn is_in_its_batch(&self, segment_first: Position) -> bool {
+        (segment_first + segment::HEADER_LEN as u64..=self.position).contains(&self.batch_start)
     }
 
     /// Whether `padded` is the body this header was made for, padding included.
@@ -247,7 +252,8 @@ impl Cut<'_> {
         let value = self.take(u32_at(fixed, 3) as usize)?;
         match fixed[0] {
             PUT => Some(IndexChange::Put { key, value }),
-            DELETE => Some(IndexChange::Delete { key }),
+            // A delete has no value: one with a value would not be written back as it was read.
+            DELETE if value.is_empty() => Some(IndexChange::Delete { key }),
             _ => None,
         }
     }
@@ -303,5 +309,19 @@ mod tests {
         for cut in 0..body.len() {
             assert_eq!(decode_body(64, &Bytes::copy_from_slice(&body[..cut.max(BODY_FIXED)]), [0; 32]), None);
         }
+    }
+
+    #[test]
+    fn a_delete_with_a_value_is_refused() {
+        let put = IndexChange::Put { key: Bytes::from_static(b"k"), value: Bytes::from_static(b"v") };
+        let commit = Commit { index: vec![put], ..commit() };
+        let mut buffer = Vec::new();
+        let place = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: [0; 32] };
+        encode(&mut buffer, &commit, place);
+        let mut body = buffer[HEADER_LEN..HEADER_LEN + body_len(&commit)].to_vec();
+        assert!(decode_body(64, &Bytes::copy_from_slice(&body), [0; 32]).is_some());
+        let kind = BODY_FIXED + 2 + 4 * commit.records.len();
+        assert_eq!(std::mem::replace(&mut body[kind], DELETE), PUT);
+        assert_eq!(decode_body(64, &Bytes::from(body), [0; 32]), None);
     }
 }

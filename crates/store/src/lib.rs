@@ -46,6 +46,9 @@ mod verify;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 

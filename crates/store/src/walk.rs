@@ -143,6 +143,10 @@ impl<'a> Walker<'a> {
     }
 
     fn accept(&mut self, segment: &SegmentFile, frame: Frame) -> Step {
+        if !frame.header.is_in_its_batch(segment.header.first) {
+            let reason = "the commit names a batch that cannot hold it".to_owned();
+            return Step::Fault(self.fault(segment, FaultKind::OutOfPlace, reason));
+        }
         if frame.header.previous_crc != self.place.crc {
             let reason = "the commit does not follow the one before it".to_owned();
             return Step::Fault(self.fault(segment, FaultKind::OutOfPlace, reason));

@@ -20,7 +20,8 @@ fn is_source(path: &str) -> bool {
         .strip_prefix("crates/")
         .and_then(|rest| rest.split_once('/'))
         .is_some_and(|(_, inside)| inside.starts_with("src/"));
-    path.ends_with(".rs") && (in_crate || path.starts_with("xtask/src/"))
+    let elsewhere = ["xtask/src/", "fuzz/"].iter().any(|folder| path.starts_with(folder));
+    path.ends_with(".rs") && (in_crate || elsewhere)
 }
 
 #[cfg(test)]
@@ -34,8 +35,9 @@ mod tests {
             File::new("crates/model/src/lib.rs", "//! Words.\n"),
             File::new("crates/model/tests/it.rs", "use std::fmt;\n"),
             File::new("xtask/src/main.rs", "fn main() {}\n"),
+            File::new("fuzz/fuzz_targets/event.rs", "#![no_main]\n"),
         ];
         let found: Vec<String> = check(&files).into_iter().map(|f| f.path).collect();
-        assert_eq!(found, ["crates/model/src/id.rs", "xtask/src/main.rs"]);
+        assert_eq!(found, ["crates/model/src/id.rs", "xtask/src/main.rs", "fuzz/fuzz_targets/event.rs"]);
     }
 }

@@ -78,16 +78,21 @@ impl Reading {
     }
 }
 
+/// The longest words, in bytes, that are compared letter by letter. Nobody mistypes longer ones, and comparing costs time and
+/// memory by the product of their lengths.
+const WORD_BYTES_MAX: usize = 64;
+
 /// `; did you mean "say"?` where something close is known, else the known words.
 pub(super) fn suggestion<S: AsRef<str>>(word: &str, known: &[S]) -> String {
-    let close = known.iter().map(|known| (distance(word, known.as_ref()), known.as_ref())).min();
+    let short = known.iter().map(AsRef::as_ref).filter(|known| known.len().max(word.len()) <= WORD_BYTES_MAX);
+    let close = short.map(|known| (distance(word, known), known)).min();
     match close {
         Some((distance, known)) if distance <= 1 + word.chars().count() / 3 => format!("; did you mean {known:?}?"),
-        Some(_) => {
+        _ if !known.is_empty() => {
             let all: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
             format!("; known: {}", all.join(", "))
         }
-        None => String::new(),
+        _ => String::new(),
     }
 }
 
@@ -125,5 +130,12 @@ mod tests {
         ] {
             assert_eq!(suggestion(word, &known), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn long_words_are_not_compared_letter_by_letter() {
+        let long = "x".repeat(1_000_000);
+        assert_eq!(suggestion(&long, &["say"]), "; known: say");
+        assert_eq!(suggestion(&long, &[long.as_str()]), format!("; known: {long}"));
     }
 }

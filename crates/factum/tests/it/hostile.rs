@@ -34,6 +34,9 @@ async fn start() -> (TempDir, Server) {
     (dir, server)
 }
 
+/// What stands behind this key is read as JSON by the parser, below every limit on depth; escapes hide it from nobody.
+const RESERVED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"create_session","params":{"metadata":{"a":{"\u0024serde_json::private::RawValue":"[[1]]"}}}}"#;
+
 /// Others are answered as ever: a whole turn runs.
 async fn still_well(server: &Server) {
     let session = submit(&server.http(Some("dev:agent://bystander")), "still there?").await;
@@ -109,6 +112,7 @@ async fn json_rpc_nonsense_gets_the_documented_error() {
             -32601,
             "not_found",
         ),
+        ("a key that the parser takes for its own", RESERVED.as_bytes().to_vec(), -32600, "invalid_params"),
         ("an empty batch", b"[]".to_vec(), -32600, "invalid_params"),
         ("too large a batch", batch(11).into_bytes(), -32000, "limit_exceeded"),
         ("too deep", deep.into_bytes(), -32000, "limit_exceeded"),
@@ -148,6 +152,11 @@ async fn batches_and_notifications_answer_what_is_owed() {
         (204, String::new()),
         "not even a bad one is answered"
     );
+    // A list of a request's values is no request, not even one that asks for no answer.
+    let list = r#"["2.0","create_session",{"session_id":"untold"}]"#;
+    let (_, text) = rpc.raw(format!("[{list}]")).await;
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap()[0]["error"]["code"], -32600, "{text}");
+    rpc.call("get_session", json!({ "session_id": "untold" })).await.unwrap_err();
     let (status, text) = rpc.raw(format!("[{},1,{notification},{},{{}}]", one("\"a\""), one("null"))).await;
     let answers: Value = serde_json::from_str(&text).unwrap();
     let ids: Vec<&Value> = answers.as_array().unwrap().iter().map(|answer| &answer["id"]).collect();
@@ -197,10 +206,14 @@ async fn bodies_over_the_limit_are_refused_however_they_come() {
 async fn plain_http_nonsense_gets_a_problem() {
     let (_dir, server) = start().await;
     let deep = format!("{{\"input\":{}{}}}", "[".repeat(40), "]".repeat(40));
-    let table: [(&str, &str, &[u8], u16, &str); 13] = [
+    let reserved = format!(r#"{{"metadata":{{"a":{{"{}":"[]"}}}}}}"#, "$serde_json::private::RawValue");
+    let table: [(&str, &str, &[u8], u16, &str); 16] = [
         ("POST", "/v1/submit_turn", b"", 400, "invalid_params"),
         ("POST", "/v1/submit_turn", b"{", 400, "invalid_params"),
         ("POST", "/v1/submit_turn", b"[]", 400, "invalid_params"),
+        ("POST", "/v1/list_sessions", b"[5]", 400, "invalid_params"),
+        ("POST", "/v1/list_sessions", b" \n[]", 400, "invalid_params"),
+        ("POST", "/v1/create_session", reserved.as_bytes(), 400, "invalid_params"),
         ("POST", "/v1/submit_turn", b"\xff\xfe", 400, "invalid_params"),
         ("POST", "/v1/submit_turn", b"{\"input\":\"x\"}", 400, "invalid_params"),
         ("POST", "/v1/submit_turn", deep.as_bytes(), 413, "limit_exceeded"),
@@ -413,6 +426,8 @@ async fn grpc_nonsense_gets_a_status() {
         ("submit_turn", "", "invalid_params"),
         ("submit_turn", "nonsense", "invalid_params"),
         ("submit_turn", "[]", "invalid_params"),
+        ("list_sessions", "[5]", "invalid_params"),
+        ("create_session", r#"{"metadata":{"a":{"$serde_json::private::RawValue":"[]"}}}"#, "invalid_params"),
         ("get_session", "{\"session_id\":\"nobody\"}", "not_found"),
         ("submit_turn", &format!("{{\"input\":{}", "[".repeat(100)), "limit_exceeded"),
     ] {

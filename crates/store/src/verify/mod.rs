@@ -198,4 +198,24 @@ mod tests {
         check(forged(0, |hash| hash), Some(FindingKind::OutOfPlace));
         check(forged(5, |hash| hash), Some(FindingKind::Missing));
     }
+
+    /// The same log, whose second commit names a batch that began here. Its checksums are right again.
+    fn batched(batch_start: impl FnOnce(u64) -> u64) -> SimDisk {
+        let (disk, name) = (forged(1, |hash| hash), "log/00000000000000000000.seg");
+        let mut bytes = disk.contents(name).unwrap();
+        let at = 64 + frame::FrameHeader::decode(&bytes[64..]).unwrap().frame_len() as usize;
+        bytes[at + 16..at + 24].copy_from_slice(&batch_start(at as u64).to_le_bytes());
+        let crc = crc32c::crc32c(&bytes[at..at + 36]);
+        bytes[at + 36..at + 40].copy_from_slice(&crc.to_le_bytes());
+        disk.set_contents(name, bytes);
+        disk
+    }
+
+    #[test]
+    fn a_commit_is_in_its_batch_and_the_batch_in_its_segment() {
+        check(batched(|position| position), None);
+        check(batched(|_| 64), None);
+        check(batched(|_| 0), Some(FindingKind::Flipped));
+        check(batched(|position| position + 8), Some(FindingKind::Flipped));
+    }
 }

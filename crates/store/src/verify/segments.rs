@@ -159,6 +159,9 @@ fn intact_frame(segment: &Segment, at: usize) -> Result<Frame, &'static str> {
     if header.position != position {
         return Err("the commit belongs to another position");
     }
+    if !header.is_in_its_batch(segment.first) {
+        return Err("the commit names a batch that cannot hold it");
+    }
     if header.frame_len() as usize > rest.len() {
         return Err("the commit reaches beyond the end of its segment");
     }

@@ -1,0 +1,56 @@
+//! Doors for the fuzz targets in `fuzz/`: everything a transport hands to this crate, without a socket. Compiled with the
+//! feature `fuzzing` alone, no part of the API, and without logic of its own: what is fuzzed is what is served.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use factum_runtime::{CallError, Caller, Runtime};
+use serde_json::value::RawValue;
+use tower::ServiceExt;
+
+use crate::auth::{AuthOptions, AuthSetupError, Authenticator};
+use crate::limits::TransportLimits;
+use crate::metrics::{Metrics, Transport};
+use crate::router::router;
+use crate::rpc;
+use crate::state::{Peer, State};
+
+/// A server that listens nowhere.
+#[doc(hidden)]
+pub struct Door {
+    state: Arc<State>,
+    router: Router,
+}
+
+impl Door {
+    pub async fn open(runtime: Runtime, auth: AuthOptions) -> Result<Self, AuthSetupError> {
+        let dev = auth.dev;
+        let auth = Authenticator::new(runtime.clone(), auth).await?;
+        // Nobody is too fast here: how often a fuzzer asks is not what it is about.
+        let unhurried =
+            TransportLimits { requests_per_second: u32::MAX, requests_burst: u32::MAX, ..TransportLimits::default() };
+        let metrics = Arc::new(Metrics::new(Vec::new()));
+        let state = Arc::new(State::new(runtime, auth, dev, unhurried, Duration::from_secs(15), metrics));
+        Ok(Self { router: router(state.clone()), state })
+    }
+
+    /// The body of `POST /rpc`, and what it is answered with.
+    pub async fn rpc(&self, caller: &Caller, body: &[u8]) -> Option<Vec<u8>> {
+        rpc::body(&self.state, Transport::Rpc, caller, body).await
+    }
+
+    /// One command by name, as every transport carries it out.
+    pub async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Box<RawValue>, CallError> {
+        self.state.call(caller, method, params).await
+    }
+
+    /// A request as the accept loop hands it on.
+    pub async fn http(&self, peer: IpAddr, mut request: http::Request<Body>) -> Response {
+        request.extensions_mut().insert(Peer(peer));
+        self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
+    }
+}
