@@ -111,6 +111,7 @@ fn resolved(id: &str, source: ResolutionSource) -> Event {
             payload: None,
             resolved_by: "u".into(),
             source,
+            allowed: matches!(source, ResolutionSource::Response | ResolutionSource::Policy),
             arguments_digest: None,
         },
     )

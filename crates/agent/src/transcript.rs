@@ -199,7 +199,7 @@ impl Transcript {
         if let Some(action_id) = &event.scope.action_id {
             self.open_actions.remove(action_id);
         }
-        if matches!(fact.source, ResolutionSource::Response | ResolutionSource::Policy) {
+        if fact.allowed && matches!(fact.source, ResolutionSource::Response | ResolutionSource::Policy) {
             self.change(event, |call| {
                 if call.state == CallState::Waiting {
                     call.state = CallState::Ready;

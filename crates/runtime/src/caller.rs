@@ -34,8 +34,10 @@ impl Caller {
     }
 }
 
-/// Whether a text can be an account's name. Names become parts of stream names and index keys.
+/// Whether a text can be an account's name. Names become parts of stream names and index keys. One letter or digit is
+/// needed, so that `.` and `..` stay out of whatever somebody makes of account names later.
 pub fn valid_account(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    !name.is_empty() && name.len() <= ACCOUNT_BYTES_MAX && name.bytes().all(allowed)
+    let named = name.bytes().any(|b| b.is_ascii_alphanumeric());
+    named && name.len() <= ACCOUNT_BYTES_MAX && name.bytes().all(allowed)
 }

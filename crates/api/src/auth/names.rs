@@ -17,11 +17,9 @@ pub(super) fn principal(name: &str) -> Option<String> {
     (!rest.is_empty() && full.len() <= PRINCIPAL_BYTES_MAX && full.chars().all(fine)).then_some(full)
 }
 
-/// The account of this name, if it may be one. Beyond the runtime's own rule a name has to have a letter or a digit, so
-/// that `.` and `..` stay out of whatever somebody makes of account names later.
+/// The account of this name, if it may be one.
 pub(super) fn account(name: &str) -> Option<&str> {
-    let named = name.bytes().any(|b| b.is_ascii_alphanumeric());
-    (named && factum_runtime::valid_account(name)).then_some(name)
+    factum_runtime::valid_account(name).then_some(name)
 }
 
 /// The scopes we know among those a claim lists.

@@ -10,10 +10,8 @@ use factum_model::read::{Diagnostics, Incident, Outcome};
 use factum_model::value::{Effect, Failure, Status, Usage};
 use factum_model::{Event, Fact};
 
-use super::respond_action::RETRY;
 use super::state::*;
 use super::text::clip;
-use super::verdict::{Verdict, is_word, verdict};
 
 /// Applies one event.
 pub fn apply(state: &mut SessionState, event: &Event) {
@@ -220,15 +218,10 @@ fn require_action(state: &mut SessionState, event: &Event, fact: &ActionRequired
 fn resolve_action(state: &mut SessionState, event: &Event, fact: &ActionResolved) {
     let Some(action_id) = &event.scope.action_id else { return };
     let Some(at) = state.actions.iter().position(|action| action.action_id == *action_id) else { return };
-    let action = state.actions.remove(at);
-    let allowed = match fact.source {
-        ResolutionSource::Response | ResolutionSource::Policy => match fact.action_type {
-            ActionType::Review => is_word(&fact.decision, RETRY),
-            _ => verdict(&action.required, &fact.decision) == Some(Verdict::Allow),
-        },
-        _ => false,
-    };
-    if allowed {
+    state.actions.remove(at);
+    // Only an answer allows anything, whatever else a fact may say.
+    let answered = matches!(fact.source, ResolutionSource::Response | ResolutionSource::Policy);
+    if answered && fact.allowed {
         set_call(state, event, |call| call.state = CallState::Ready);
     }
 }

@@ -68,6 +68,7 @@ pub(super) fn resolve(
             payload: answer.payload.cloned(),
             resolved_by: answer.by.to_owned(),
             source: answer.source,
+            allowed: allows(action, verdict, answer),
             arguments_digest: action.required.arguments_digest.clone(),
         },
     ));
@@ -82,6 +83,15 @@ pub(super) fn resolve(
         (_, Verdict::Deny) => events.push(NewEvent::new(call_scope, denied(answer))),
         (ActionType::Review, _) => review(state, shell, action, call_scope, answer, context, events),
         (_, Verdict::Allow | Verdict::Other) => {}
+    }
+}
+
+/// Whether the answer lets go on what waited for it. Only people and policies can; a timeout never does.
+fn allows(action: &OpenAction, verdict: Verdict, answer: &Answer<'_>) -> bool {
+    match (answer.source, action.required.action_type) {
+        (ResolutionSource::Response | ResolutionSource::Policy, ActionType::Review) => is_word(answer.decision, RETRY),
+        (ResolutionSource::Response | ResolutionSource::Policy, _) => verdict == Verdict::Allow,
+        _ => false,
     }
 }
 

@@ -86,6 +86,7 @@ fn close_open(state: &SessionState, turn: &ActiveTurn, scope: &Scope, ended_by: 
                 payload: None,
                 resolved_by: ended_by.to_owned(),
                 source: ResolutionSource::Superseded,
+                allowed: false,
                 arguments_digest: action.required.arguments_digest.clone(),
             },
         ));

@@ -49,7 +49,7 @@ macro_rules! commands {
         pub const COMMANDS: &[CommandInfo] = &[$($(CommandInfo {
             name: $name,
             family: $family,
-            summary: concat!($($doc),*),
+            summary: concat!($($doc),*).trim_ascii(),
             scope: Scope::$scope,
             kind: Kind::$kind,
             params: |generator| generator.subschema_for::<$params>(),

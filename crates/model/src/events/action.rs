@@ -33,6 +33,9 @@ wire! {
         pub payload: Option<Value>,
         pub resolved_by: String,
         pub source: ResolutionSource,
+        /// Whether what waited may go on. What a word meant when it was said is a fact; it is not read out of the word again.
+        #[serde(default)]
+        pub allowed: bool,
         pub arguments_digest: Option<String>,
     }
 }

@@ -131,20 +131,16 @@ fn a_retried_call_runs_again_under_the_next_number() {
 #[test]
 fn the_fold_alone_opens_a_call_only_for_an_answer_that_allows() {
     use factum_model::events::ResolutionSource::*;
-    let allowing = [(Response, "allow"), (Response, " Approve "), (Policy, "allow")];
-    let others = [
-        (Response, "deny"),
-        (Response, "retry"),
-        (Response, ""),
-        (Response, "nonsense"),
-        (Timeout, "allow"),
-        (Timeout, "timeout"),
-        (AuthFailure, "allow"),
-        (Superseded, "allow"),
-        (Superseded, "cancelled"),
+    let table = [
+        (Response, true, CallState::Ready),
+        (Policy, true, CallState::Ready),
+        (Response, false, CallState::Waiting),
+        (Policy, false, CallState::Waiting),
+        (Timeout, true, CallState::Waiting),
+        (AuthFailure, true, CallState::Waiting),
+        (Superseded, true, CallState::Waiting),
     ];
-    let tables = allowing.map(|row| (row, CallState::Ready)).into_iter();
-    for ((source, decision), expected) in tables.chain(others.map(|row| (row, CallState::Waiting))) {
+    for (source, allowed, expected) in table {
         let mut world = permission();
         let mut state = world.state.clone();
         let command = serde_json::from_value(json!({ "action_id": world.action_id(0), "decision": "allow" }));
@@ -152,10 +148,24 @@ fn the_fold_alone_opens_a_call_only_for_an_answer_that_allows() {
         let done = world.decide(|state, context| respond_action(state, &decide, context)).expect("accepted");
         let mut event = done.events[0].clone();
         let Fact::ActionResolved(fact) = &mut event.fact else { panic!("the first fact resolves the action") };
-        (fact.source, fact.decision) = (source, decision.to_owned());
+        (fact.source, fact.allowed) = (source, allowed);
         apply(&mut state, &event);
         let call = &state.threads[0].active.as_ref().expect("a turn").calls[0];
-        assert_eq!((call.state, state.actions.len()), (expected, 0), "{source:?} {decision:?}");
+        assert_eq!((call.state, state.actions.len()), (expected, 0), "{source:?} {allowed}");
+    }
+}
+
+/// What a word means is decided once, when it is said, and recorded. A later version may know other words.
+#[test]
+fn what_an_answer_means_is_a_fact() {
+    for (decision, allowed) in [("allow", true), (" Approve ", true), ("yes", true), ("deny", false), ("cancel", false)]
+    {
+        let mut world = permission();
+        let params = json!({ "action_id": world.action_id(0), "decision": decision });
+        let command = serde_json::from_value(params).expect("params");
+        let done = world.decide(|state, context| respond_action(state, &command, context)).expect("accepted");
+        let Fact::ActionResolved(fact) = &done.events[0].fact else { panic!("the first fact resolves the action") };
+        assert_eq!((fact.decision.as_str(), fact.allowed), (decision, allowed));
     }
 }
 
