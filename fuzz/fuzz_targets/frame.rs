@@ -31,7 +31,7 @@ fn frame(position: u64, bytes: &[u8]) {
     let commit = Commit { stream, partition, expected, records: stored.records, index: stored.index };
     let (written, hash) = encode_frame(&commit, position, placed, stored.previous_hash);
     assert_eq!(hash, stored.hash);
-    // What is decoded twice in two ways: a delete has no value, whatever length it was given.
+    // Two frames that say the same would have two hashes: there is one way to write a commit.
     assert_eq!(written, bytes[..written.len()], "what was read is not what would be written");
     assert_eq!(written.len() as u64, placed.frame_len);
 }

@@ -81,12 +81,13 @@ impl Asked<'_> {
         self.values(name).first().and_then(|text| text.trim().parse().ok())
     }
 
-    /// What the client says it saw last. A header counts before the query.
+    /// What the client says it saw last, if that is a sequence. A header counts before the query.
     fn after(&self) -> Option<u64> {
         let header = self.last_id.filter(|id| self.stream && !id.is_empty());
-        match header {
-            Some(id) => id.to_str().ok()?.trim().parse().ok(),
-            None => self.number("after"),
+        match (header, self.values("after").first()) {
+            (Some(id), _) => id.to_str().ok()?.trim().parse().ok(),
+            (None, Some(text)) => text.trim().parse().ok(),
+            (None, None) => Some(0),
         }
     }
 
@@ -155,9 +156,7 @@ fn judge_events(asked: &Asked<'_>, events: &[Value]) {
         // There is one session, but its events may follow others of the account's.
         return;
     }
-    let after = if asked.values("after").is_empty() && asked.last_id.is_none() { Some(0) } else { asked.after() };
-    let after = after.or_else(|| asked.values("after").is_empty().then_some(0));
-    let after = after.unwrap_or_else(|| panic!("{:?} and {:?} are no sequence", asked.query, asked.last_id));
+    let after = asked.after().unwrap_or_else(|| panic!("{:?} and {:?} are no sequence", asked.query, asked.last_id));
     let expected: Vec<u64> = (after.saturating_add(1)..).take(events.len()).collect();
     assert_eq!(sequences(events), expected);
 }

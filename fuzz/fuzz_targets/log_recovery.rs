@@ -100,7 +100,7 @@ const FIELDS: [(usize, usize); 14] = [
 ];
 const OF_SEGMENT: usize = 5;
 
-/// A log that was written and closed, and what is in it.
+/// A log that was written, and what is in it.
 struct Written {
     disk: SimDisk,
     index: tempfile::TempDir,
