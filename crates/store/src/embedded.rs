@@ -1,14 +1,14 @@
-//! The embedded store: a directory, three threads, and the contract kept over them.
+//! The embedded store: a directory, four threads, and the contract kept over them.
 //!
-//! It owns the threads and their end. What they do is elsewhere: `writer.rs` commits, `spare.rs` prepares segments,
-//! `checkpoint.rs` writes the derived index, `reads.rs` answers.
+//! It owns the threads and their end. What they do is elsewhere: `writer.rs` commits, `publish.rs` tells everyone,
+//! `spare.rs` prepares segments, `checkpoint.rs` writes the derived index, `reads.rs` answers.
 //!
 //! Invariant: closing drains the queue first, then writes the index, then lets go of the directory, in that order.
 //! A store that is dropped without `close` loses nothing either; the next start only replays more.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,12 +20,13 @@ use crate::checkpoint::{self, Checkpoints};
 use crate::contract::{Commit, Done, Head, Position, ReadLimit, Record, Scan, Sequence, Snapshot, Store, StoredCommit};
 use crate::disk::{self, Disk, RealDisk};
 use crate::error::{OpenError, ReadError};
-use crate::frame;
+use crate::frame::Content;
 use crate::index::Index;
 use crate::limits;
 use crate::lock::DirLock;
 use crate::options::{Background, Options};
 use crate::overlay::Overlay;
+use crate::publish::Publisher;
 use crate::queue::{Queue, Request};
 use crate::recovery::{OpenReport, Recovered, recover};
 use crate::shared::{Counters, Shared, Stats};
@@ -53,6 +54,12 @@ struct Running {
     writer: JoinHandle<()>,
     helpers: Vec<JoinHandle<()>>,
     _lock: Option<DirLock>,
+}
+
+impl Running {
+    fn threads(&self) -> impl Iterator<Item = &Thread> {
+        self.helpers.iter().chain([&self.writer]).map(JoinHandle::thread)
+    }
 }
 
 impl EmbeddedStore {
@@ -89,13 +96,15 @@ impl EmbeddedStore {
             counters: Counters::default(),
         });
         let spares = Arc::new(Spares::new(disk, background));
+        let publisher = Arc::new(Publisher::new(shared.clone()));
         let mut helpers = Vec::new();
         if background == Background::Threads {
-            let (workshop, checkpointed) = (spares.clone(), shared.clone());
+            let (workshop, checkpointed, published) = (spares.clone(), shared.clone(), publisher.clone());
+            helpers.push(spawn("factum-publish", move || published.run())?);
             helpers.push(spawn("factum-spare", move || workshop.run())?);
             helpers.push(spawn("factum-index", move || checkpointed.checkpoints.run(&checkpointed))?);
         }
-        let writer = Writer::new(shared.clone(), queue.clone(), spares.clone(), segment, place);
+        let writer = Writer::new(shared.clone(), queue.clone(), spares.clone(), publisher, segment, place);
         let writer = spawn("factum-log", move || writer.run())?;
         let running = Running { spares, writer, helpers, _lock: lock };
         Ok((Self { shared, queue, running: Arc::new(Mutex::new(Some(running))) }, report))
@@ -138,9 +147,8 @@ fn is_small(limit: ReadLimit) -> bool {
 #[async_trait]
 impl Store for EmbeddedStore {
     fn append(&self, commit: Commit, done: Done) {
-        let refused = limits::check(&commit).err();
-        let frame_len = frame::frame_len(frame::body_len(&commit));
-        if let Err((done, error)) = self.queue.push(Request { commit, frame_len, refused, done }) {
+        let content = limits::check(&commit).map(|()| Content::of(&commit));
+        if let Err((done, error)) = self.queue.push(Request { commit, content, done }) {
             done(Err(error));
         }
     }
@@ -214,7 +222,19 @@ impl Store for EmbeddedStore {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        shut(&self.running, &self.queue, &self.shared, Finish::LeaveIndex);
+        // Whoever holds it is closing the store already.
+        let Some(locked) = self.running.try_lock() else { return };
+        let here = std::thread::current().id();
+        let own = locked.as_ref().is_some_and(|running| running.threads().any(|thread| thread.id() == here));
+        drop(locked);
+        let (running, queue, shared) = (self.running.clone(), self.queue.clone(), self.shared.clone());
+        let finish = move || shut(&running, &queue, &shared, Finish::LeaveIndex);
+        // A commit's callback may hold the last reference to the store, and a thread cannot wait for its own end.
+        if own {
+            drop(spawn("factum-close", finish));
+        } else {
+            finish();
+        }
     }
 }
 
@@ -229,8 +249,7 @@ fn shut(running: &Mutex<Option<Running>>, queue: &Queue, shared: &Shared, finish
     queue.close();
     let mut running = running.lock();
     let Some(Running { spares, writer, helpers, _lock }) = running.take() else { return };
-    // A commit's callback may hold the last reference to the store and drop it on the writer's own thread.
-    if writer.thread().id() != std::thread::current().id() && writer.join().is_err() {
+    if writer.join().is_err() {
         tracing::error!("the log's writer panicked");
     }
     spares.close();

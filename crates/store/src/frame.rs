@@ -27,7 +27,8 @@
 //!
 //! Each checksum covers what comes before it and the header names the frame before, so one chain of header checksums
 //! runs through the whole log: a frame that was moved, swapped or replaced breaks it. The commit's hash is SHA-256 over
-//! the body without padding; as the body begins with the hash before, each stream is a chain of its own.
+//! the hash before it and the SHA-256 of the rest of the body, its content; so each stream is a chain of its own. What is
+//! long, the content, is hashed by whoever commits, on as many threads as there are, before the one writer links it.
 //!
 //! The position of the batch and the count of zero sectors are there for one reader only: the tail check in `tail.rs`
 //! that must tell a torn write from damage.
@@ -45,6 +46,7 @@ pub(crate) const ALIGNMENT: usize = 8;
 /// The smallest unit a disk writes whole.
 pub(crate) const SECTOR: usize = 512;
 const MAGIC: [u8; 4] = *b"FCT1";
+const HASH_LEN: usize = 32;
 const BODY_FIXED: usize = 52;
 const CHANGE_FIXED: usize = 7;
 const PUT: u8 = 1;
@@ -131,13 +133,35 @@ pub(crate) struct Placement {
     pub(crate) previous_hash: Hash,
 }
 
-/// Appends one frame to `buffer` and returns its header and the commit's hash. The commit is within the contract's limits.
-pub(crate) fn encode(buffer: &mut Vec<u8>, commit: &Commit, place: Placement) -> (FrameHeader, Hash) {
+/// The part of a body that depends on the commit alone: all of it behind the hash before.
+pub(crate) struct Content {
+    bytes: Vec<u8>,
+    digest: Hash,
+}
+
+impl Content {
+    /// The commit is within the contract's limits.
+    pub(crate) fn of(commit: &Commit) -> Self {
+        let mut bytes = Vec::with_capacity(body_len(commit) - HASH_LEN);
+        encode_content(&mut bytes, commit);
+        let digest = Sha256::digest(&bytes).into();
+        Self { bytes, digest }
+    }
+
+    /// The length of the frame it makes.
+    pub(crate) fn frame_len(&self) -> usize {
+        frame_len(HASH_LEN + self.bytes.len())
+    }
+}
+
+/// Appends one frame to `buffer` and returns its header and the commit's hash.
+pub(crate) fn encode(buffer: &mut Vec<u8>, content: &Content, place: Placement) -> (FrameHeader, Hash) {
     let start = buffer.len();
     buffer.extend_from_slice(&[0; HEADER_LEN]);
-    encode_body(buffer, commit, place.previous_hash);
+    buffer.extend_from_slice(&place.previous_hash);
+    buffer.extend_from_slice(&content.bytes);
+    let hash = link(&place.previous_hash, &content.digest);
     let body_len = buffer.len() - start - HEADER_LEN;
-    let hash = hash_of(&buffer[start + HEADER_LEN..]);
     buffer.resize(start + frame_len(body_len), 0);
     let (head, body) = buffer[start..].split_at_mut(HEADER_LEN);
     head[0..4].copy_from_slice(&MAGIC);
@@ -163,8 +187,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, commit: &Commit, place: Placement) ->
     (header, hash)
 }
 
-fn encode_body(buffer: &mut Vec<u8>, commit: &Commit, previous_hash: Hash) {
-    buffer.extend_from_slice(&previous_hash);
+fn encode_content(buffer: &mut Vec<u8>, commit: &Commit) {
     buffer.extend_from_slice(&(commit.expected + 1).to_le_bytes());
     buffer.extend_from_slice(&(commit.stream.len() as u16).to_le_bytes());
     buffer.extend_from_slice(&(commit.partition.len() as u16).to_le_bytes());
@@ -198,8 +221,14 @@ fn encode_body(buffer: &mut Vec<u8>, commit: &Commit, previous_hash: Hash) {
     }
 }
 
+/// The hash of a commit with this body, which is at least as long as its fixed part.
 pub(crate) fn hash_of(body: &[u8]) -> Hash {
-    Sha256::digest(body).into()
+    let (previous_hash, content) = body.split_at(HASH_LEN.min(body.len()));
+    link(previous_hash, &Sha256::digest(content).into())
+}
+
+fn link(previous_hash: &[u8], digest: &Hash) -> Hash {
+    Sha256::new().chain_update(previous_hash).chain_update(digest).finalize().into()
 }
 
 /// How many sectors that begin behind the header of a frame at `position` hold nothing but zeros of its body.
@@ -280,7 +309,7 @@ mod tests {
     fn a_frame_comes_back_as_it_went() {
         let mut buffer = Vec::new();
         let place = Placement { position: 4096, batch_start: 64, previous_crc: 9, previous_hash: [3; 32] };
-        let (header, hash) = encode(&mut buffer, &commit(), place);
+        let (header, hash) = encode(&mut buffer, &Content::of(&commit()), place);
         assert_eq!(FrameHeader::decode(&buffer), Some(header));
         assert_eq!(buffer.len() as u64, header.frame_len());
         assert!(header.matches(&buffer[HEADER_LEN..]));
@@ -304,7 +333,7 @@ mod tests {
     fn a_body_whose_lengths_do_not_add_up_is_refused() {
         let mut buffer = Vec::new();
         let place = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: [0; 32] };
-        encode(&mut buffer, &commit(), place);
+        encode(&mut buffer, &Content::of(&commit()), place);
         let body = &buffer[HEADER_LEN..HEADER_LEN + body_len(&commit())];
         for cut in 0..body.len() {
             assert_eq!(decode_body(64, &Bytes::copy_from_slice(&body[..cut.max(BODY_FIXED)]), [0; 32]), None);
@@ -317,7 +346,7 @@ mod tests {
         let commit = Commit { index: vec![put], ..commit() };
         let mut buffer = Vec::new();
         let place = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: [0; 32] };
-        encode(&mut buffer, &commit, place);
+        encode(&mut buffer, &Content::of(&commit), place);
         let mut body = buffer[HEADER_LEN..HEADER_LEN + body_len(&commit)].to_vec();
         assert!(decode_body(64, &Bytes::copy_from_slice(&body), [0; 32]).is_some());
         let kind = BODY_FIXED + 2 + 4 * commit.records.len();

@@ -33,7 +33,11 @@ pub fn decode_frame(position: Position, bytes: &[u8]) -> Option<(Placed, StoredC
 pub fn encode_frame(commit: &Commit, position: Position, placed: Placed, previous_hash: Hash) -> (Vec<u8>, Hash) {
     let Placed { batch_start, previous_crc, .. } = placed;
     let mut bytes = Vec::new();
-    let (_, hash) = frame::encode(&mut bytes, commit, Placement { position, batch_start, previous_crc, previous_hash });
+    let (_, hash) = frame::encode(
+        &mut bytes,
+        &frame::Content::of(commit),
+        Placement { position, batch_start, previous_crc, previous_hash },
+    );
     (bytes, hash)
 }
 

@@ -4,7 +4,7 @@
 //! agents: records, keys and values are bytes.
 //!
 //! Read in this order: `contract` says what is promised, `frame` and `segment` how a commit lies on disk, `writer` how it
-//! gets there, `overlay`, `index` and `checkpoint` how it is found again, `recovery` and `tail` what a start does after
+//! gets there, `publish` who hears of it, `overlay`, `index` and `checkpoint` how it is found again, `recovery` and `tail` what a start does after
 //! a crash. Deliberately absent: compaction (facts never change), a cache of records (the page cache is one), and any
 //! way to skip the sync.
 
@@ -19,6 +19,7 @@ mod log;
 mod segment;
 mod walk;
 
+mod publish;
 mod queue;
 mod shared;
 mod spare;

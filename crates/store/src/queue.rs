@@ -8,16 +8,22 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::contract::{Commit, Done};
 use crate::error::AppendError;
+use crate::frame::Content;
 use crate::options::Options;
 
 /// A commit that waits to be written.
 pub(crate) struct Request {
     pub(crate) commit: Commit,
-    /// The commit's length in the log.
-    pub(crate) frame_len: usize,
-    /// Set where the commit breaks a limit: it keeps its place in line only to be refused in order.
-    pub(crate) refused: Option<AppendError>,
+    /// What is to be written of it. A commit that breaks a limit keeps its place in line only to be refused in order.
+    pub(crate) content: Result<Content, AppendError>,
     pub(crate) done: Done,
+}
+
+impl Request {
+    /// The commit's length in the log.
+    fn frame_len(&self) -> usize {
+        self.content.as_ref().map_or(0, Content::frame_len)
+    }
 }
 
 pub(crate) struct Queue {
@@ -52,10 +58,10 @@ impl Queue {
             return Err((request.done, AppendError::Closed));
         }
         let waiting = state.requests.len();
-        if waiting >= self.commits_max || (waiting > 0 && state.bytes + request.frame_len > self.bytes_max) {
+        if waiting >= self.commits_max || (waiting > 0 && state.bytes + request.frame_len() > self.bytes_max) {
             return Err((request.done, AppendError::Busy { waiting }));
         }
-        state.bytes += request.frame_len;
+        state.bytes += request.frame_len();
         state.requests.push(request);
         let wake = std::mem::take(&mut state.writer_sleeps);
         drop(state);

@@ -4,7 +4,7 @@
 //! store commits at once, a busy one in large batches.
 //!
 //! ```text
-//!   take ──► check each ──► encode all into one buffer ──► one write ──► one sync ──► overlay ──► durable ──► done, done, …
+//!   take ──► check each ──► encode all into one buffer ──► one write ──► one sync ──► publish (`publish.rs`)
 //! ```
 //!
 //! Invariants:
@@ -13,18 +13,17 @@
 //! - after a failed write or sync nothing is written again. What the disk holds then is unknown until the next start
 //!   looks, and an acknowledgement on top of the unknown could lie.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::checkpoint;
-use crate::contract::{Commit, Done, Head, NO_HASH, Receipt};
+use crate::contract::{Commit, Head, NO_HASH, Receipt};
 use crate::error::AppendError;
-use crate::frame::{self, FrameHeader, Placement};
+use crate::frame::{self, Content, Placement};
 use crate::log::SegmentFile;
 use crate::options::Background;
-use crate::overlay::{Applied, Location, Reflects};
+use crate::publish::{Accepted, Entry, Publisher, Settled, publish};
 use crate::queue::{Queue, Request};
 use crate::segment::{self, SegmentHeader};
 use crate::shared::Shared;
@@ -36,6 +35,7 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     queue: Arc<Queue>,
     spares: Arc<Spares>,
+    publisher: Arc<Publisher>,
     segment: Arc<SegmentFile>,
     /// Where the next frame goes and what it links to. Ahead of the disk while a batch is being built.
     place: Place,
@@ -44,35 +44,29 @@ pub(crate) struct Writer {
     full: Option<Arc<str>>,
 }
 
-/// What the next write will hold, in commit order, refused commits included.
+/// What the next write will hold, and whom to tell.
 #[derive(Default)]
 struct Batch {
     buffer: Vec<u8>,
-    entries: Vec<Entry>,
+    settled: Settled,
     /// Heads that this batch moves.
-    heads: FxHashMap<Arc<str>, Head>,
+    heads: Heads,
+    /// Heads that the batch before moved: synced, and perhaps not yet in the overlay.
+    heads_before: Heads,
 }
 
-struct Entry {
-    done: Done,
-    outcome: Result<Accepted, AppendError>,
-}
-
-struct Accepted {
-    commit: Commit,
-    receipt: Receipt,
-    header: FrameHeader,
-}
+type Heads = FxHashMap<Arc<str>, Head>;
 
 impl Writer {
     pub(crate) fn new(
         shared: Arc<Shared>,
         queue: Arc<Queue>,
         spares: Arc<Spares>,
+        publisher: Arc<Publisher>,
         segment: Arc<SegmentFile>,
         place: Place,
     ) -> Self {
-        Self { shared, queue, spares, segment, place, batch: Batch::default(), full: None }
+        Self { shared, queue, spares, publisher, segment, place, batch: Batch::default(), full: None }
     }
 
     /// The thread's loop: ends when the queue is closed and empty.
@@ -85,25 +79,23 @@ impl Writer {
             }
             self.flush();
         }
+        self.publisher.close();
     }
 
     fn admit(&mut self, request: Request) {
-        let Request { commit, frame_len, refused, done } = request;
-        let outcome = match refused {
-            Some(error) => Err(error),
-            None => self.accept(commit, frame_len),
-        };
-        self.batch.entries.push(Entry { done, outcome });
+        let Request { commit, content, done } = request;
+        let outcome = content.and_then(|content| self.accept(commit, &content));
+        self.batch.settled.entries.push(Entry { done, outcome });
     }
 
-    fn accept(&mut self, commit: Commit, frame_len: usize) -> Result<Accepted, AppendError> {
+    fn accept(&mut self, commit: Commit, content: &Content) -> Result<Accepted, AppendError> {
         let head = self.check(&commit)?;
-        self.make_room(frame_len)?;
+        self.make_room(content.frame_len())?;
         let batch_start = self.place.at - self.batch.buffer.len() as u64;
         let previous_hash = head.map_or(NO_HASH, |head| head.hash);
         let placement = Placement { position: self.place.at, batch_start, previous_crc: self.place.crc, previous_hash };
-        let (header, hash) = frame::encode(&mut self.batch.buffer, &commit, placement);
-        debug_assert_eq!(header.frame_len() as usize, frame_len);
+        let (header, hash) = frame::encode(&mut self.batch.buffer, content, placement);
+        debug_assert_eq!(header.frame_len() as usize, content.frame_len());
         self.place = Place { at: header.end(), crc: header.crc };
         let receipt = Receipt {
             position: header.position,
@@ -121,7 +113,8 @@ impl Writer {
         if let Some(reason) = self.shared.poison.get() {
             return Err(AppendError::Poisoned { reason: reason.clone() });
         }
-        let head = match self.batch.heads.get(&commit.stream) {
+        let batch = &self.batch;
+        let head = match batch.heads.get(&commit.stream).or_else(|| batch.heads_before.get(&commit.stream)) {
             Some(head) => Some(*head),
             None => self.durable_head(&commit.stream).map_err(|reason| self.poison(reason))?,
         };
@@ -200,30 +193,40 @@ impl Writer {
         }
     }
 
-    /// Writes, syncs, makes visible and acknowledges what was gathered.
+    /// Writes and syncs what was gathered, and has it published.
     fn flush(&mut self) {
-        if self.batch.entries.is_empty() {
+        if self.batch.settled.entries.is_empty() {
             return;
         }
         if !self.batch.buffer.is_empty() {
             match self.write() {
-                Ok(()) => self.publish(),
+                Ok(()) => self.batch.settled.bytes = self.batch.buffer.len() as u64,
                 Err(error) => {
                     let poisoned = self.poison(format!("writing the log: {error}"));
                     // Also the refusals: a conflict with a commit that is not durable must not be told to anyone.
-                    for entry in &mut self.batch.entries {
+                    for entry in &mut self.batch.settled.entries {
                         entry.outcome = Err(poisoned.clone());
                     }
                 }
             }
         }
         self.batch.buffer.clear();
-        self.batch.heads.clear();
-        for entry in self.batch.entries.drain(..) {
-            let outcome = entry.outcome.map(|accepted| accepted.receipt);
-            if catch_unwind(AssertUnwindSafe(|| (entry.done)(outcome))).is_err() {
-                tracing::error!("a commit's callback panicked; the commit itself is not affected");
-            }
+        self.publish();
+        self.ahead();
+    }
+
+    /// Others do it while the next batch is written, where there is a next batch.
+    fn publish(&mut self) {
+        let batch = &mut self.batch;
+        let busy = self.shared.options.background == Background::Threads
+            && (self.queue.waiting() > 0 || !self.publisher.is_idle());
+        batch.heads_before.clear();
+        if busy {
+            self.publisher.hand_over(&mut batch.settled);
+            std::mem::swap(&mut batch.heads, &mut batch.heads_before);
+        } else {
+            publish(&self.shared, &mut batch.settled);
+            batch.heads.clear();
         }
     }
 
@@ -240,39 +243,8 @@ impl Writer {
         self.segment.file.sync_data()
     }
 
-    fn publish(&mut self) {
-        let (mut commits, mut records, mut last) = (0, 0, 0);
-        let mut overlay = self.shared.overlay.write();
-        for accepted in self.batch.entries.iter_mut().filter_map(|entry| entry.outcome.as_mut().ok()) {
-            let Accepted { commit, receipt, header } = accepted;
-            let location = Location {
-                first: receipt.first_sequence,
-                count: commit.records.len() as u32,
-                position: receipt.position,
-                frame_len: header.frame_len() as u32,
-            };
-            let head = Head { sequence: receipt.last_sequence, position: receipt.position, hash: receipt.hash };
-            let applied = Applied { stream: &commit.stream, head, location, reflects: Reflects::of(header) };
-            overlay.active.apply(applied, std::mem::take(&mut commit.index));
-            commits += 1;
-            records += u64::from(location.count);
-            last = receipt.position;
-        }
-        let due = overlay.active.is_due(self.shared.options.checkpoint_bytes);
-        drop(overlay);
-        self.shared.counters.written(commits, records, self.batch.buffer.len() as u64);
-        self.shared.durable.send_replace(last);
-        self.ahead(due);
-    }
-
-    /// Has others do what will be needed soon.
-    fn ahead(&self, checkpoint_due: bool) {
-        if self.shared.options.background == Background::OnDemand {
-            return;
-        }
-        if checkpoint_due {
-            self.shared.checkpoints.want();
-        }
+    /// Has a segment prepared that will be needed soon.
+    fn ahead(&self) {
         let header = &self.segment.header;
         if self.place.at - header.first > header.capacity / 2 {
             self.spares.want(segment::next_capacity(header.capacity, self.shared.options.segment_bytes_max, 0));
