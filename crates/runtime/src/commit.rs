@@ -1,4 +1,4 @@
-//! How a decision becomes a durable fact: the one write path of sessions.
+//! How a decision becomes a durable fact: the one write path of everything that is hosted.
 //!
 //! ```text
 //!   lock ─ decide ─ number ─ encode ─ apply ─ hand to the store ─ unlock        never waits
@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use factum_engine::session::{Effect, SessionState, apply_commit, effects};
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::events::CommandAccepted;
 use factum_model::id::EventId;
-use factum_model::{ENCODED_BYTES, Event, NewEvent, Refusal, Scope, Timestamp, Trace};
+use factum_model::{ENCODED_BYTES, Event, NewEvent, Refusal, Timestamp, Trace};
 use factum_store::{AppendError, Commit, Receipt, Snapshot};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
+use crate::aggregate::Aggregate;
 use crate::cell::{Cell, Live};
 use crate::error::append_refusal;
 use crate::hub::Published;
@@ -54,7 +54,7 @@ enum Settled {
 
 impl<T> Pending<T> {
     /// Waits until it is durable.
-    pub(crate) async fn durable(self, cell: &Cell) -> Result<(T, Arc<Vec<Event>>), Refusal> {
+    pub(crate) async fn durable<S: Aggregate>(self, cell: &Cell<S>) -> Result<(T, Arc<Vec<Event>>), Refusal> {
         match self.settled {
             Settled::AtSequence(sequence) => wait_for(cell, sequence).await?,
             Settled::ByStore(receiver) => {
@@ -66,7 +66,7 @@ impl<T> Pending<T> {
 }
 
 /// Waits until `sequence` is durable, or until it is clear that it will never be.
-pub(crate) async fn wait_for(cell: &Cell, sequence: u64) -> Result<(), Refusal> {
+pub(crate) async fn wait_for<S: Aggregate>(cell: &Cell<S>, sequence: u64) -> Result<(), Refusal> {
     let broken = || cell.broken.load(Ordering::Acquire);
     cell.hub.wait_until(|| cell.hub.durable() >= sequence || broken()).await;
     if cell.hub.durable() < sequence {
@@ -76,20 +76,19 @@ pub(crate) async fn wait_for(cell: &Cell, sequence: u64) -> Result<(), Refusal> 
 }
 
 impl Runtime {
-    /// Decides under the session's lock and hands the facts to the store.
-    pub(crate) fn decide<T: Serialize>(
+    /// Decides under the lock and hands the facts to the store.
+    pub(crate) fn decide<S: Aggregate, T: Serialize>(
         &self,
-        cell: &Arc<Cell>,
-        live: &mut Live,
+        cell: &Arc<Cell<S>>,
+        live: &mut Live<S>,
         actor: &Actor<'_>,
         accept: &Accept,
-        decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+        decide: impl FnOnce(&S, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<Pending<T>, Refusal> {
         let Some(state) = live.state.as_deref_mut() else {
-            return Err(Refusal::internal("a session was decided on before it was loaded"));
+            return Err(Refusal::internal("something was decided on before it was loaded"));
         };
-        // Time never runs backwards within a session, whatever the machine's clock does.
-        let now = state.shell.as_ref().map_or(self.now(), |shell| self.now().max(shell.updated_at));
+        let now = state.updated_at().map_or(self.now(), |updated_at| self.now().max(updated_at));
         live.used_at = now;
         let mut ids = self.0.sources.ids.source(now);
         let mut context = Context {
@@ -107,13 +106,13 @@ impl Runtime {
             events.splice(0..0, accepted);
         }
         if events.is_empty() {
-            let settled = Settled::AtSequence(state.sequence);
+            let settled = Settled::AtSequence(state.sequence());
             return Ok(Pending { output, events: Arc::default(), settled });
         }
-        let expected = state.sequence;
+        let expected = state.sequence();
         let events = self.number(events, expected, now, actor.trace, &mut *ids);
         let records = encode(&events)?;
-        let index = apply_commit(state, &events);
+        let index = state.apply_commit(&events);
         let snapshot = self.due_snapshot(live);
         let events = Arc::new(events);
         let receiver = self.hand_over(cell, expected, records, index, snapshot, &events);
@@ -143,18 +142,18 @@ impl Runtime {
     }
 
     /// The state as a snapshot, when enough has happened since the last one. It is kept only once it is durable.
-    fn due_snapshot(&self, live: &mut Live) -> Option<Snapshot> {
+    fn due_snapshot<S: Aggregate>(&self, live: &mut Live<S>) -> Option<Snapshot> {
         let state = live.state.as_deref()?;
-        if state.sequence < live.snapshot_sequence + self.0.shell.snapshot_events {
+        if state.sequence() < live.snapshot_sequence + S::snapshot_events(&self.0.shell) {
             return None;
         }
-        live.snapshot_sequence = state.sequence;
+        live.snapshot_sequence = state.sequence();
         snapshot_of(state)
     }
 
-    fn hand_over(
+    fn hand_over<S: Aggregate>(
         &self,
-        cell: &Arc<Cell>,
+        cell: &Arc<Cell<S>>,
         expected: u64,
         records: Vec<Bytes>,
         index: Vec<IndexChange>,
@@ -165,7 +164,7 @@ impl Runtime {
         let timers = index.iter().any(is_timer);
         let commit = Commit {
             stream: cell.stream.clone(),
-            partition: cell.account.clone(),
+            partition: cell.partition.clone(),
             expected,
             records: records.clone(),
             index: index.into_iter().map(to_store).collect(),
@@ -186,7 +185,7 @@ impl Runtime {
                     if timers {
                         runtime.0.timers_changed.notify_one();
                     }
-                    runtime.start_effects(&cell, &events);
+                    S::committed(&runtime, &cell, &events);
                 }
                 Err(error) => {
                     tracing::warn!(stream = %cell.stream, %error, "a commit was refused");
@@ -203,20 +202,11 @@ impl Runtime {
         self.0.store.append(commit, Box::new(done));
         receiver
     }
-
-    fn start_effects(&self, cell: &Arc<Cell>, events: &Arc<Vec<Event>>) {
-        for effect in events.iter().filter_map(effects) {
-            match effect {
-                Effect::RunTurn { thread_id, turn_id } => self.run_turn(cell, thread_id, turn_id, Some(events.clone())),
-                Effect::StopTurn { turn_id } => crate::runner::stop_turn(cell, &turn_id),
-            }
-        }
-    }
 }
 
 /// The facts that let a repeat of the command be answered. They stand in front, so that the last sequence is the command's.
-fn accepted(
-    cell: &Cell,
+fn accepted<S: Aggregate>(
+    cell: &Cell<S>,
     actor: &Actor<'_>,
     accept: &Accept,
     output: &impl Serialize,
@@ -224,7 +214,7 @@ fn accepted(
     let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
     let event = |key: &String| {
         NewEvent::new(
-            Scope::default().session_id(&cell.session_id),
+            S::scope(&cell.id),
             CommandAccepted {
                 command: accept.command.to_owned(),
                 principal: actor.principal.to_owned(),
@@ -250,9 +240,9 @@ fn encode(events: &[Event]) -> Result<Vec<Bytes>, Refusal> {
     Ok(starts.zip(&ends).map(|(start, end)| buffer.slice(start..*end)).collect())
 }
 
-pub(crate) fn snapshot_of(state: &SessionState) -> Option<Snapshot> {
+pub(crate) fn snapshot_of<S: Aggregate>(state: &S) -> Option<Snapshot> {
     let bytes = serde_json::to_vec(state).ok()?;
-    Some(Snapshot { sequence: state.sequence, bytes: bytes.into() })
+    Some(Snapshot { sequence: state.sequence(), bytes: bytes.into() })
 }
 
 pub(crate) fn to_store(change: IndexChange) -> factum_store::IndexChange {

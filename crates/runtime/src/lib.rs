@@ -1,11 +1,13 @@
-//! The imperative shell: hosts sessions, makes decisions durable, publishes them, starts what follows from them.
+//! The imperative shell: hosts sessions and channels, makes decisions durable, publishes them, starts what follows from them.
 //!
 //! Everything that decides is in `engine` and pure; everything that waits is here. A transport needs three things of this
 //! crate: [`Runtime::call_by_name`] for commands, [`Runtime::subscribe`] and [`Runtime::feed`] for streams, and
 //! [`Runtime::authenticate_key`] to make a [`Caller`]. What is deliberately absent: sockets, status codes, formats.
 
+mod aggregate;
 mod caller;
 mod cell;
+mod cells;
 mod clock;
 mod commit;
 mod cursor;
@@ -20,7 +22,7 @@ mod options;
 mod recover;
 mod runner;
 mod runtime;
-mod sessions;
+mod session;
 mod subscribe;
 mod sweep;
 mod timers;

@@ -1,16 +1,15 @@
-//! How a session comes into memory: the newest snapshot, then the events behind it, then the repairs a crash asks for.
+//! How an aggregate comes into memory: the newest snapshot, then the events behind it, then the repairs a crash asks for.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use factum_engine::session::{SessionState, apply, recover};
 use factum_engine::{Context, Decision, IndexChange};
-use factum_model::id::SessionId;
 use factum_model::{Event, NewEvent, Refusal, Trace};
 use factum_store::ReadLimit;
 use serde::Serialize;
 
-use crate::cell::{Cell, stream_of};
+use crate::aggregate::Aggregate;
+use crate::cell::Cell;
 use crate::commit::{Accept, Actor, Pending};
 use crate::error::{append_refusal, read_refusal};
 use crate::runtime::Runtime;
@@ -18,62 +17,62 @@ use crate::runtime::Runtime;
 /// How many events are folded at a time.
 const FOLD_PAGE_EVENTS: usize = 1_000;
 
-/// Who repairs a session after a crash.
+/// Who repairs what a crash left.
 const RECOVERY: &str = "runtime://recovery";
 
 impl Runtime {
-    /// The cell of a session that exists in this account.
-    pub(crate) async fn find(&self, account: &Arc<str>, session_id: &SessionId) -> Result<Arc<Cell>, Refusal> {
-        let stream = stream_of(account, session_id);
-        if let Some(cell) = self.0.sessions.get(&stream) {
+    /// The cell of something that exists in this account.
+    pub(crate) async fn find<S: Aggregate>(&self, account: &Arc<str>, id: &S::Id) -> Result<Arc<Cell<S>>, Refusal> {
+        let stream = S::stream(account, id);
+        if let Some(cell) = S::cells(self).get(&stream) {
             return Ok(cell);
         }
         // Boxed, like `load` below: the rare way must not make the future of every command as large as itself.
-        Box::pin(self.find_stored(account, session_id, &stream)).await
+        Box::pin(self.find_stored(account, id, &stream)).await
     }
 
-    async fn find_stored(
+    async fn find_stored<S: Aggregate>(
         &self,
         account: &Arc<str>,
-        session_id: &SessionId,
+        id: &S::Id,
         stream: &str,
-    ) -> Result<Arc<Cell>, Refusal> {
+    ) -> Result<Arc<Cell<S>>, Refusal> {
         let head = self.0.store.head(stream).await.map_err(|error| read_refusal(&error))?;
         let head = head.ok_or_else(Refusal::not_found)?;
-        let cell = Cell::new(account.clone(), session_id.clone(), None, self.now());
-        let cell = self.0.sessions.get_or_insert(cell);
+        let cell = Cell::new(account.clone(), id.clone(), None, self.now());
+        let cell = S::cells(self).get_or_insert(cell);
         cell.hub.set_durable(head.sequence);
         Ok(cell)
     }
 
-    /// Decides on a session that exists and waits until the facts are durable.
-    pub(crate) async fn execute<T: Serialize>(
+    /// Decides on something that exists and waits until the facts are durable.
+    pub(crate) async fn execute<S: Aggregate, T: Serialize>(
         &self,
         account: &Arc<str>,
-        session_id: &SessionId,
+        id: &S::Id,
         actor: &Actor<'_>,
         accept: &Accept,
-        decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+        decide: impl FnOnce(&S, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<(T, Arc<Vec<Event>>), Refusal> {
         let mut decide = Some(decide);
         loop {
-            let cell = self.find(account, session_id).await?;
+            let cell = self.find::<S>(account, id).await?;
             self.ensure_loaded(&cell).await?;
             let Some(decide) = self.try_decide(&cell, actor, accept, &mut decide) else { continue };
             return decide?.durable(&cell).await;
         }
     }
 
-    /// Decides if the cell is still the session's and loaded; `None` asks the caller to look it up again.
-    fn try_decide<T: Serialize, F>(
+    /// Decides if the cell is still in use and loaded; `None` asks the caller to look it up again.
+    fn try_decide<S: Aggregate, T: Serialize, F>(
         &self,
-        cell: &Arc<Cell>,
+        cell: &Arc<Cell<S>>,
         actor: &Actor<'_>,
         accept: &Accept,
         decide: &mut Option<F>,
     ) -> Option<Result<Pending<T>, Refusal>>
     where
-        F: FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+        F: FnOnce(&S, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     {
         let mut live = cell.live.lock();
         if live.retired || live.state.is_none() || cell.broken.load(Ordering::Acquire) {
@@ -83,21 +82,21 @@ impl Runtime {
         Some(self.decide(cell, &mut live, actor, accept, decide))
     }
 
-    /// Looks at a session's state; the answer is given once what it shows is durable.
-    pub(crate) async fn look<T>(
+    /// Looks at a state; the answer is given once what it shows is durable.
+    pub(crate) async fn look<S: Aggregate, T>(
         &self,
         account: &Arc<str>,
-        session_id: &SessionId,
-        look: impl Fn(&SessionState) -> Result<T, Refusal>,
-    ) -> Result<(T, Arc<Cell>), Refusal> {
+        id: &S::Id,
+        look: impl Fn(&S) -> Result<T, Refusal>,
+    ) -> Result<(T, Arc<Cell<S>>), Refusal> {
         loop {
-            let cell = self.find(account, session_id).await?;
+            let cell = self.find::<S>(account, id).await?;
             self.ensure_loaded(&cell).await?;
             let seen = {
                 let mut live = cell.live.lock();
                 live.used_at = self.now();
                 let broken = live.retired || cell.broken.load(Ordering::Acquire);
-                live.state.as_deref().filter(|_| !broken).map(|state| (look(state), state.sequence))
+                live.state.as_deref().filter(|_| !broken).map(|state| (look(state), state.sequence()))
             };
             if let Some((seen, sequence)) = seen {
                 let seen = seen?;
@@ -108,16 +107,16 @@ impl Runtime {
     }
 
     /// Brings the state into memory, once, and carries on what a crash left unfinished.
-    pub(crate) async fn ensure_loaded(&self, cell: &Arc<Cell>) -> Result<(), Refusal> {
-        if is_ready(cell) {
+    pub(crate) async fn ensure_loaded<S: Aggregate>(&self, cell: &Arc<Cell<S>>) -> Result<(), Refusal> {
+        if cell.is_ready() {
             return Ok(());
         }
         Box::pin(self.load(cell)).await
     }
 
-    async fn load(&self, cell: &Arc<Cell>) -> Result<(), Refusal> {
+    async fn load<S: Aggregate>(&self, cell: &Arc<Cell<S>>) -> Result<(), Refusal> {
         let _guard = cell.loading.lock().await;
-        if is_ready(cell) {
+        if cell.is_ready() {
             return Ok(());
         }
         if cell.broken.load(Ordering::Acquire) {
@@ -126,19 +125,19 @@ impl Runtime {
             cell.live.lock().state = None;
             cell.broken.store(false, Ordering::Release);
         }
-        let (state, snapshot_sequence) = self.fold(&cell.stream, u64::MAX).await?;
-        if state.shell.is_none() {
+        let (state, snapshot_sequence) = self.fold::<S>(&cell.stream, u64::MAX).await?;
+        if !state.exists() {
             self.retire(cell);
             return Err(Refusal::not_found());
         }
-        cell.hub.set_durable(state.sequence);
-        let unfinished = state.unfinished();
+        cell.hub.set_durable(state.sequence());
+        let recover = state.recover();
         let repair = {
             let mut live = cell.live.lock();
             live.snapshot_sequence = snapshot_sequence;
             live.state = Some(Box::new(state));
             let actor = Actor { principal: RECOVERY, trace: &Trace::default() };
-            unfinished.then(|| self.decide(cell, &mut live, &actor, &Accept::default(), recover))
+            recover.map(|recover| self.decide(cell, &mut live, &actor, &Accept::default(), recover))
         };
         if let Some(repair) = repair {
             repair?.durable(cell).await?;
@@ -147,16 +146,15 @@ impl Runtime {
     }
 
     /// The state of a stream as of a sequence, and the sequence of the snapshot it was folded from.
-    pub(crate) async fn fold(&self, stream: &str, as_of: u64) -> Result<(SessionState, u64), Refusal> {
+    pub(crate) async fn fold<S: Aggregate>(&self, stream: &str, as_of: u64) -> Result<(S, u64), Refusal> {
         let snapshot = self.0.store.snapshot(stream).await.map_err(|error| read_refusal(&error))?;
         // A snapshot of an older version that no longer parses is no loss: the events are.
         let usable = snapshot.filter(|snapshot| snapshot.sequence <= as_of);
-        let mut state: SessionState =
-            usable.and_then(|snapshot| serde_json::from_slice(&snapshot.bytes).ok()).unwrap_or_default();
-        let snapshot_sequence = state.sequence;
-        while state.sequence < as_of {
-            let from = state.sequence + 1;
-            let wanted = usize::try_from(as_of - state.sequence).unwrap_or(usize::MAX).min(FOLD_PAGE_EVENTS);
+        let mut state: S = usable.and_then(|snapshot| serde_json::from_slice(&snapshot.bytes).ok()).unwrap_or_default();
+        let snapshot_sequence = state.sequence();
+        while state.sequence() < as_of {
+            let from = state.sequence() + 1;
+            let wanted = usize::try_from(as_of - state.sequence()).unwrap_or(usize::MAX).min(FOLD_PAGE_EVENTS);
             let records = self.0.store.read(stream, from, ReadLimit::records(wanted)).await;
             let records = records.map_err(|error| read_refusal(&error))?;
             if records.is_empty() {
@@ -165,15 +163,15 @@ impl Runtime {
             for record in records {
                 let event = Event::decode(&record.bytes)
                     .map_err(|error| Refusal::internal(format!("event {} does not parse: {error}", record.sequence)))?;
-                apply(&mut state, &event);
+                state.apply(&event);
             }
         }
         Ok((state, snapshot_sequence))
     }
 
-    pub(crate) fn retire(&self, cell: &Arc<Cell>) {
+    pub(crate) fn retire<S: Aggregate>(&self, cell: &Arc<Cell<S>>) {
         cell.live.lock().retired = true;
-        self.0.sessions.remove(cell);
+        S::cells(self).remove(cell);
     }
 
     /// Appends to the runtime's own stream what `build` makes of its current sequence. Nothing to write is fine.
@@ -206,12 +204,5 @@ impl Runtime {
         let receipt = receipt.map_err(|error| append_refusal(&error))?;
         *sequence = receipt.last_sequence;
         Ok(*sequence)
-    }
-}
-
-fn is_ready(cell: &Cell) -> bool {
-    !cell.broken.load(Ordering::Acquire) && {
-        let live = cell.live.lock();
-        live.state.is_some() || live.retired
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use factum_engine::session::keys;
+use factum_engine::session::{SessionState, keys};
 use factum_store::{Direction, Scan};
 use futures::StreamExt;
 
@@ -44,7 +44,8 @@ pub(crate) async fn recover_all(runtime: Runtime) {
 async fn recover_one(runtime: &Runtime, key: bytes::Bytes) {
     let Some((account, session_id)) = keys::read_unfinished(&key) else { return };
     let account: Arc<str> = account.into();
-    let outcome = async { runtime.ensure_loaded(&runtime.find(&account, &session_id).await?).await }.await;
+    let outcome =
+        async { runtime.ensure_loaded(&runtime.find::<SessionState>(&account, &session_id).await?).await }.await;
     if let Err(error) = outcome {
         tracing::error!(%account, %session_id, %error, "a session could not be carried on");
     }

@@ -17,9 +17,9 @@ use factum_model::value::{Failure, OutputRef};
 use factum_model::{ErrorCode, Event, Fact, Refusal, Trace};
 use futures::FutureExt;
 
-use crate::cell::{Cell, Run};
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
+use crate::session::{Run, SessionCell};
 
 /// How a report waits for a store that has no room at the moment.
 const RETRY_DELAY_MIN: Duration = Duration::from_millis(20);
@@ -29,8 +29,8 @@ const RETRY_DELAY_MAX: Duration = Duration::from_secs(5);
 const PREVIEW_CHARS_MAX: usize = 256;
 
 /// Stops the run of a turn, if there is one.
-pub(crate) fn stop_turn(cell: &Cell, turn_id: &TurnId) {
-    if let Some(run) = cell.runs.lock().remove(turn_id) {
+pub(crate) fn stop_turn(cell: &SessionCell, turn_id: &TurnId) {
+    if let Some(run) = cell.work.lock().remove(turn_id) {
         run.abort.abort();
     }
 }
@@ -39,7 +39,7 @@ impl Runtime {
     /// Lets the agent work on a turn. A run that is under way is told to look again instead of being doubled.
     pub(crate) fn run_turn(
         &self,
-        cell: &Arc<Cell>,
+        cell: &Arc<SessionCell>,
         thread_id: ThreadId,
         turn_id: TurnId,
         commit: Option<Arc<Vec<Event>>>,
@@ -47,7 +47,7 @@ impl Runtime {
         if self.is_closing() {
             return;
         }
-        let mut runs = cell.runs.lock();
+        let mut runs = cell.work.lock();
         if let Some(run) = runs.get(&turn_id) {
             run.again = true;
             return;
@@ -62,7 +62,7 @@ impl Runtime {
 /// Runs a turn until nobody asks to look at it again.
 async fn run(
     runtime: Runtime,
-    cell: Arc<Cell>,
+    cell: Arc<SessionCell>,
     thread_id: ThreadId,
     turn_id: TurnId,
     mut commit: Option<Arc<Vec<Event>>>,
@@ -77,7 +77,7 @@ async fn run(
             Ok(None) => {}
             Err(error) => tracing::error!(stream = %cell.stream, %turn_id, %error, "a turn could not be read"),
         }
-        let mut runs = cell.runs.lock();
+        let mut runs = cell.work.lock();
         match runs.get(&turn_id) {
             Some(run) if run.again => run.again = false,
             _ => {
@@ -95,7 +95,7 @@ fn opens(commit: &[Event], turn_id: &TurnId) -> bool {
 }
 
 /// One pass of the agent over the turn.
-async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Box<Turn>) {
+async fn work(runtime: &Runtime, cell: &Arc<SessionCell>, turn: Box<Turn>) {
     let host = TurnHost { runtime: runtime.clone(), cell: cell.clone(), runner: turn.runner.clone() };
     let Some(agent) = runtime.0.agents.get(&turn.agent) else {
         let message = format!("there is no agent named {:?} here any more", turn.agent);
@@ -121,7 +121,7 @@ async fn work(runtime: &Runtime, cell: &Arc<Cell>, turn: Box<Turn>) {
 /// The shell as an agent sees it.
 struct TurnHost {
     runtime: Runtime,
-    cell: Arc<Cell>,
+    cell: Arc<SessionCell>,
     runner: Runner,
 }
 
@@ -142,7 +142,7 @@ impl TurnHost {
         };
         let cell = &self.cell;
         self.runtime
-            .execute(&cell.account, &cell.session_id, &actor, &Accept::default(), decide)
+            .execute(&cell.account, &cell.id, &actor, &Accept::default(), decide)
             .await
             .map(|((), events)| events)
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use factum_agent::Agents;
 use factum_engine::access::{RUNTIME_PARTITION, RUNTIME_STREAM};
+use factum_engine::session::SessionState;
 use factum_engine::{Key, Limits};
 use factum_model::events::RuntimeStarted;
 use factum_model::id::RuntimeId;
@@ -18,11 +19,11 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::cells::Cells;
 use crate::clock::Sources;
 use crate::cursor::Secret;
 use crate::idempotency::KeyedLocks;
 use crate::options::{Options, ShellLimits};
-use crate::sessions::Sessions;
 
 /// A handle to a running runtime.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) secret: Secret,
     pub(crate) runtime_id: RuntimeId,
     pub(crate) schema_version: Arc<str>,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Cells<SessionState>,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
     pub(crate) own_stream: tokio::sync::Mutex<u64>,
@@ -92,7 +93,7 @@ impl Runtime {
             secret: options.secret,
             runtime_id: started.runtime_id.clone(),
             schema_version: SCHEMA_VERSION.into(),
-            sessions: Sessions::default(),
+            sessions: Cells::default(),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),
             timers_changed: Notify::new(),
@@ -177,13 +178,13 @@ impl Runtime {
         }
         self.0.stop.cancel();
         for cell in self.0.sessions.all() {
-            for run in cell.runs.lock().take() {
+            for run in cell.work.lock().take() {
                 run.abort.abort();
             }
         }
         self.0.tasks.close();
         self.0.tasks.wait().await;
-        crate::sweep::snapshot_all(self).await;
+        crate::sweep::snapshot_all::<SessionState>(self).await;
         self.0.store.close().await;
     }
 }

@@ -1,15 +1,17 @@
-//! Following a session: from any sequence, through the log, into live, without a gap or a duplicate at the seam.
+//! Following a stream: from any sequence, through the log, into live, without a gap or a duplicate at the seam.
 //!
 //! There is no queue. A subscription knows the sequence it wants next; what is in the ring comes from there, what is older
 //! is read from the log. Falling behind only means reading the log again.
 
 use std::sync::Arc;
 
+use factum_engine::session::SessionState;
 use factum_model::Refusal;
 use factum_model::id::SessionId;
 use factum_model::registry::Scope;
 use factum_store::ReadLimit;
 
+use crate::aggregate::Aggregate;
 use crate::caller::Caller;
 use crate::cell::Cell;
 use crate::error::read_refusal;
@@ -22,9 +24,12 @@ pub const BATCH_EVENTS_MAX: usize = 256;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// A live view of a session's events.
-pub struct Subscription {
+pub struct Subscription(Follow<SessionState>);
+
+/// A place in a stream, somewhere in the log or at its living end.
+pub(crate) struct Follow<S: Aggregate> {
     runtime: Runtime,
-    cell: Arc<Cell>,
+    pub(crate) cell: Arc<Cell<S>>,
     next: u64,
 }
 
@@ -37,15 +42,24 @@ impl Runtime {
         after: u64,
     ) -> Result<Subscription, Refusal> {
         caller.require(Scope::SessionsRead)?;
+        self.follow(&caller.account, session_id, after).await.map(Subscription)
+    }
+
+    pub(crate) async fn follow<S: Aggregate>(
+        &self,
+        account: &Arc<str>,
+        id: &S::Id,
+        after: u64,
+    ) -> Result<Follow<S>, Refusal> {
         loop {
-            let cell = self.find(&caller.account, session_id).await?;
+            let cell = self.find::<S>(account, id).await?;
             let live = cell.live.lock();
             if live.retired {
                 continue;
             }
             cell.hub.subscribe();
             drop(live);
-            return Ok(Subscription { runtime: self.clone(), cell, next: after.saturating_add(1) });
+            return Ok(Follow { runtime: self.clone(), cell, next: after.saturating_add(1) });
         }
     }
 }
@@ -53,6 +67,18 @@ impl Runtime {
 impl Subscription {
     /// The next events, at least one, in order. Waits where there are none yet; dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<Vec<Arc<Published>>, Refusal> {
+        self.0.next().await
+    }
+
+    /// The sequence that comes next.
+    pub fn next_sequence(&self) -> u64 {
+        self.0.next
+    }
+}
+
+impl<S: Aggregate> Follow<S> {
+    /// See [`Subscription::next`].
+    pub(crate) async fn next(&mut self) -> Result<Vec<Arc<Published>>, Refusal> {
         loop {
             if self.next > self.cell.hub.durable() {
                 let (hub, next) = (&self.cell.hub, self.next);
@@ -70,11 +96,6 @@ impl Subscription {
         }
     }
 
-    /// The sequence that comes next.
-    pub fn next_sequence(&self) -> u64 {
-        self.next
-    }
-
     async fn read_log(&self) -> Result<Vec<Arc<Published>>, Refusal> {
         let limit = ReadLimit { records: BATCH_EVENTS_MAX, bytes: BATCH_BYTES_MAX };
         let records = self.runtime.0.store.read(&self.cell.stream, self.next, limit).await;
@@ -83,7 +104,7 @@ impl Subscription {
     }
 }
 
-impl Drop for Subscription {
+impl<S: Aggregate> Drop for Follow<S> {
     fn drop(&mut self) {
         self.cell.hub.unsubscribe();
     }

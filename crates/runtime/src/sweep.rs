@@ -1,37 +1,43 @@
-//! A session with nothing to do leaves memory. What it was is in the log, and in a snapshot that makes it quick to open.
+//! What has nothing to do leaves memory. What it was is in the log, and in a snapshot that makes it quick to open.
 
 use std::sync::Arc;
 
+use factum_engine::session::SessionState;
 use factum_model::Timestamp;
 
+use crate::aggregate::Aggregate;
 use crate::cell::Cell;
 use crate::commit::snapshot_of;
 use crate::runtime::Runtime;
 
-/// Looks for sessions without work until the runtime closes.
+/// Looks for what has no work until the runtime closes.
 pub(crate) async fn run(runtime: Runtime) {
     loop {
         tokio::time::sleep(runtime.0.shell.sweep_interval).await;
-        let now = runtime.now();
-        for cells in runtime.0.sessions.by_shard() {
-            for cell in cells {
-                sweep(&runtime, &cell, now);
-            }
-            // A walk over many sessions lets others run in between.
-            tokio::task::yield_now().await;
-        }
+        sweep_all::<SessionState>(&runtime).await;
     }
 }
 
-fn sweep(runtime: &Runtime, cell: &Arc<Cell>, now: Timestamp) {
+async fn sweep_all<S: Aggregate>(runtime: &Runtime) {
+    let now = runtime.now();
+    for cells in S::cells(runtime).by_shard() {
+        for cell in cells {
+            sweep(runtime, &cell, now);
+        }
+        // A walk over many lets others run in between.
+        tokio::task::yield_now().await;
+    }
+}
+
+fn sweep<S: Aggregate>(runtime: &Runtime, cell: &Arc<Cell<S>>, now: Timestamp) {
     let idle_ms = i64::try_from(runtime.0.shell.session_idle.as_millis()).unwrap_or(i64::MAX);
     let mut live = cell.live.lock();
     if now.as_millisecond() - live.used_at.as_millisecond() < idle_ms || !cell.is_quiet() || live.retired {
         return;
     }
     if let Some(state) = live.state.as_deref()
-        && state.sequence > live.snapshot_sequence
-        && cell.hub.durable() >= state.sequence
+        && state.sequence() > live.snapshot_sequence
+        && cell.hub.durable() >= state.sequence()
         && let Some(snapshot) = snapshot_of(state)
     {
         live.snapshot_sequence = snapshot.sequence;
@@ -40,19 +46,19 @@ fn sweep(runtime: &Runtime, cell: &Arc<Cell>, now: Timestamp) {
     live.state = None;
     if !cell.hub.has_subscribers() {
         live.retired = true;
-        runtime.0.sessions.remove(cell);
+        S::cells(runtime).remove(cell);
     }
 }
 
 /// Before closing: a snapshot of everything in memory, so that the next start opens it quickly.
-pub(crate) async fn snapshot_all(runtime: &Runtime) {
-    for cell in runtime.0.sessions.all() {
+pub(crate) async fn snapshot_all<S: Aggregate>(runtime: &Runtime) {
+    for cell in S::cells(runtime).all() {
         let cell = &cell;
         cell.hub.wait_until(|| cell.in_flight.load(std::sync::atomic::Ordering::Acquire) == 0).await;
         let live = cell.live.lock();
         if let Some(state) = live.state.as_deref()
-            && state.sequence > live.snapshot_sequence
-            && cell.hub.durable() == state.sequence
+            && state.sequence() > live.snapshot_sequence
+            && cell.hub.durable() == state.sequence()
             && let Some(snapshot) = snapshot_of(state)
         {
             runtime.0.store.put_snapshot(cell.stream.clone(), snapshot);

@@ -11,9 +11,9 @@ use factum_model::value::{Metadata, Part};
 use factum_model::{Event, Fact, Refusal};
 use factum_store::ReadLimit;
 
-use crate::cell::Cell;
 use crate::error::read_refusal;
 use crate::runtime::Runtime;
+use crate::session::SessionCell;
 
 /// How many events of a turn are read at a time.
 const TURN_PAGE_EVENTS: usize = 1_000;
@@ -23,7 +23,7 @@ impl Runtime {
     /// commit: the one that brought the turn has all there is, and the log need not be read.
     pub(crate) async fn turn_of(
         &self,
-        cell: &Arc<Cell>,
+        cell: &Arc<SessionCell>,
         thread_id: &ThreadId,
         turn_id: &TurnId,
         commit: Option<Arc<Vec<Event>>>,
@@ -37,12 +37,12 @@ impl Runtime {
 
     async fn stored_turn(
         &self,
-        cell: &Arc<Cell>,
+        cell: &Arc<SessionCell>,
         thread_id: &ThreadId,
         turn_id: &TurnId,
     ) -> Result<Option<Box<Turn>>, Refusal> {
         let look = |state: &SessionState| Ok(Active::of(state, thread_id, turn_id).map(|turn| (turn, state.sequence)));
-        let (active, _) = self.look(&cell.account, &cell.session_id, look).await?;
+        let (active, _) = self.look(&cell.account, &cell.id, look).await?;
         let Some((active, to)) = active else { return Ok(None) };
         let mut facts = Facts::new(turn_id);
         let mut next = active.submitted_sequence;
@@ -62,7 +62,7 @@ impl Runtime {
 }
 
 /// The turn that this commit brought, if nothing has happened in the session since.
-fn new_turn(cell: &Cell, thread_id: &ThreadId, turn_id: &TurnId, commit: &[Event]) -> Option<Box<Turn>> {
+fn new_turn(cell: &SessionCell, thread_id: &ThreadId, turn_id: &TurnId, commit: &[Event]) -> Option<Box<Turn>> {
     let (first, last) = (commit.first()?.sequence, commit.last()?.sequence);
     let active = {
         let live = cell.live.lock();

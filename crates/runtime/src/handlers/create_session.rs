@@ -7,8 +7,9 @@ use factum_model::commands::{CreateSession, CreateSessionResult};
 use factum_model::id::SessionId;
 use serde::Serialize;
 
+use crate::aggregate::Aggregate;
 use crate::caller::Caller;
-use crate::cell::{Cell, stream_of};
+use crate::cell::Cell;
 use crate::commit::{Accept, Actor};
 use crate::dispatch::Handle;
 use crate::error::read_refusal;
@@ -42,7 +43,7 @@ impl Runtime {
     }
 
     async fn refuse_existing(&self, caller: &Caller, session_id: &SessionId) -> Result<(), Refusal> {
-        let stream = stream_of(&caller.account, session_id);
+        let stream = SessionState::stream(&caller.account, session_id);
         let head = self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?;
         if head.is_some() {
             return Err(

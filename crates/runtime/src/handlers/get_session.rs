@@ -6,8 +6,8 @@ use factum_model::read::{SessionSnapshot, StepView};
 use factum_model::{Event, Refusal};
 use factum_store::ReadLimit;
 
+use crate::aggregate::Aggregate;
 use crate::caller::Caller;
-use crate::cell::stream_of;
 use crate::dispatch::Handle;
 use crate::error::read_refusal;
 use crate::runtime::Runtime;
@@ -23,7 +23,7 @@ impl Handle<GetSession> for Runtime {
         let state = |state: &SessionState| Ok(state.clone());
         let state = self.look_as_of(caller, &command.session_id, command.as_of, state).await?;
         let (limit, before) = window(command.window.as_ref(), state.sequence, self.0.shell.window_steps_max)?;
-        let stream = stream_of(&caller.account, &command.session_id);
+        let stream = SessionState::stream(&caller.account, &command.session_id);
         let (steps, history_before) = self.window(&stream, before, limit).await?;
         session_snapshot(&state, steps, history_before)
     }

@@ -29,7 +29,7 @@ impl Runtime {
         let Some(as_of) = as_of else {
             return self.look(&caller.account, session_id, read).await.map(|(seen, _)| seen);
         };
-        let (newest, cell) = self.look(&caller.account, session_id, |state| Ok(state.sequence)).await?;
+        let (newest, cell) = self.look(&caller.account, session_id, |state: &SessionState| Ok(state.sequence)).await?;
         if as_of == 0 || as_of > newest {
             return Err(Refusal::invalid(format!("as_of must be 1 to {newest}")).with("newest_sequence", newest));
         }

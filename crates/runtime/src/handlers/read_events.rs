@@ -1,5 +1,6 @@
 //! `read_events`: a page of a session's events, as they were stored.
 
+use factum_engine::session::SessionState;
 use factum_model::Refusal;
 use factum_model::commands::{EventPage, ReadEvents};
 use factum_store::{ReadLimit, Record};
@@ -22,7 +23,7 @@ impl Handle<ReadEvents> for Runtime {
         if command.after.is_some() && command.before.is_some() {
             return Err(Refusal::invalid("after and before exclude each other"));
         }
-        let cell = self.find(&caller.account, &command.session_id).await?;
+        let cell = self.find::<SessionState>(&caller.account, &command.session_id).await?;
         let durable = cell.hub.durable();
         match command.before {
             Some(before) => self.page_back(&cell.stream, before.min(durable + 1), limit).await,
