@@ -33,11 +33,25 @@ pub(crate) async fn routed_command(
     command(&state, &name, &head.headers, peer(&head), body).await
 }
 
+/// `POST /v1/channels/{method}`: the commands of messaging have a slash in their names.
+pub(crate) async fn routed_channel_command(
+    Extract(state): Extract<Arc<State>>,
+    Path(method): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let (head, body) = request.into_parts();
+    command(&state, &format!("channels/{method}"), &head.headers, peer(&head), body).await
+}
+
 /// The command that a request is for, where its path is spelled the usual way. It need not go through the router then,
 /// which costs as much as some commands do.
 pub(crate) fn direct_command<'a>(method: &Method, path: &'a str) -> Option<&'a str> {
     let name = path.strip_prefix("/v1/").filter(|_| method == Method::POST)?;
-    name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some(name)
+    let usual = match name.strip_prefix("channels/") {
+        Some(method) => method.bytes().all(|byte| byte.is_ascii_alphabetic()),
+        None => name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+    };
+    usual.then_some(name)
 }
 
 /// A command: the body is the params, the answer is the result.

@@ -22,6 +22,7 @@ pub(crate) fn router(state: Arc<State>) -> Router {
     Router::new()
         .route("/rpc", post(commands::rpc).get(ws::upgrade))
         .route("/v1/{command}", post(commands::routed_command))
+        .route("/v1/channels/{method}", post(commands::routed_channel_command))
         .route("/v1/sessions/{session_id}/events", get(events::session_events))
         .route("/v1/feed", get(events::feed))
         .route("/healthz", get(healthz))

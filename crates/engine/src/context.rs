@@ -61,6 +61,14 @@ impl Context<'_> {
         ArtifactId::from_uuid(self.uuid())
     }
 
+    pub fn messaging_channel_id(&mut self) -> MessagingChannelId {
+        MessagingChannelId::from_uuid(self.uuid())
+    }
+
+    pub fn message_id(&mut self) -> MessageId {
+        MessageId::from_uuid(self.uuid())
+    }
+
     pub fn key_id(&mut self) -> KeyId {
         KeyId::from_uuid(self.uuid())
     }
@@ -99,6 +107,16 @@ pub struct Limits {
     pub tool_calls_max: usize,
     /// Model requests of one turn: its answers and the tries of the round under way.
     pub model_rounds_max: u32,
+    /// Characters of a messaging channel's name.
+    pub channel_name_chars_max: usize,
+    /// Members of one messaging channel.
+    pub channel_members_max: usize,
+    /// Parts of one message.
+    pub message_parts_max: usize,
+    /// References of one message, to artifacts and tasks together.
+    pub message_refs_max: usize,
+    /// Bytes of one message as JSON: parts, references and metadata.
+    pub message_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -113,6 +131,11 @@ impl Default for Limits {
             idempotency_key_chars_max: 128,
             tool_calls_max: 64,
             model_rounds_max: 200,
+            channel_name_chars_max: 128,
+            channel_members_max: 1_000,
+            message_parts_max: 32,
+            message_refs_max: 64,
+            message_bytes_max: 256 << 10,
         }
     }
 }

@@ -25,7 +25,9 @@ pub fn canonical_json(value: &Value) -> String {
 pub fn params_digest<C: Command>(params: &C) -> Result<String, Refusal> {
     let mut value = serde_json::to_value(params).map_err(|error| Refusal::internal(error.to_string()))?;
     if let Value::Object(map) = &mut value {
+        // Messaging spells it as seed 002 does.
         map.remove("idempotency_key");
+        map.remove("idempotencyKey");
     }
     Ok(digest_of(&serde_json::json!([C::NAME, value])))
 }
@@ -41,7 +43,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     text
 }
 
-fn write_canonical(value: &Value, out: &mut Vec<u8>) {
+pub(crate) fn write_canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
             let mut keys: Vec<&String> = map.keys().collect();
@@ -78,9 +80,21 @@ fn write_scalar(value: &impl serde::Serialize, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use factum_model::commands::{DeleteChannel, InterruptTurn};
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_key_is_no_part_of_what_it_is_bound_to_however_it_is_spelled() {
+        fn check<C: Command>(without: Value, with: Value) {
+            let digest =
+                |params| params_digest(&serde_json::from_value::<C>(params).expect("params")).expect("a digest");
+            assert_eq!(digest(without), digest(with), "{}", C::NAME);
+        }
+        check::<InterruptTurn>(json!({ "session_id": "s" }), json!({ "session_id": "s", "idempotency_key": "k" }));
+        check::<DeleteChannel>(json!({ "channelId": "c" }), json!({ "channelId": "c", "idempotencyKey": "k" }));
+    }
 
     #[test]
     fn order_of_keys_does_not_matter_and_content_does() {

@@ -14,6 +14,7 @@ mod digest;
 mod key;
 
 pub mod access;
+pub mod messaging;
 pub mod session;
 
 pub use context::{Context, Decision, Limits, no_opening};

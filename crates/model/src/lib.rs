@@ -15,6 +15,7 @@ pub mod hook;
 pub mod id;
 pub mod job;
 pub mod limit;
+pub mod messaging;
 pub mod peer;
 pub mod permission;
 pub mod process;

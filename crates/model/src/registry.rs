@@ -55,13 +55,19 @@ pub enum Scope {
     /// Enroll, reconnect and acknowledge remote channels.
     #[serde(rename = "channels:write")]
     ChannelsWrite,
+    /// Look at messaging channels, read and follow them.
+    #[serde(rename = "messaging:read")]
+    MessagingRead,
+    /// Create and manage messaging channels, publish, say what was read.
+    #[serde(rename = "messaging:write")]
+    MessagingWrite,
     /// Issue and revoke keys, read what concerns the whole account.
     #[serde(rename = "admin")]
     Admin,
 }
 
 impl Scope {
-    pub const ALL: [Scope; 9] = [
+    pub const ALL: [Scope; 11] = [
         Self::SessionsRead,
         Self::SessionsWrite,
         Self::ActionsRespond,
@@ -70,6 +76,8 @@ impl Scope {
         Self::ProcessesWrite,
         Self::EvidenceExport,
         Self::ChannelsWrite,
+        Self::MessagingRead,
+        Self::MessagingWrite,
         Self::Admin,
     ];
 
@@ -84,6 +92,8 @@ impl Scope {
             Self::ProcessesWrite => "processes:write",
             Self::EvidenceExport => "evidence:export",
             Self::ChannelsWrite => "channels:write",
+            Self::MessagingRead => "messaging:read",
+            Self::MessagingWrite => "messaging:write",
             Self::Admin => "admin",
         }
     }

@@ -43,6 +43,8 @@ pub(super) fn meaning(name: &str) -> &'static str {
         "EventId" => "one event",
         "ModelRequestId" => "one request to a model",
         "ChannelId" => "a link to a peer",
+        "MessagingChannelId" => "a messaging channel",
+        "MessageId" => "one message of a messaging channel",
         "KeyId" => "an API key; never the secret itself",
         "HookRunId" => "one run of a hook",
         _ => "",

@@ -42,6 +42,11 @@ impl Settings {
             idempotency_key_chars_max: limits.idempotency_key_chars_max,
             tool_calls_max: limits.tool_calls_max,
             model_rounds_max: limits.model_rounds_max,
+            channel_name_chars_max: limits.channel_name_chars_max,
+            channel_members_max: limits.channel_members_max,
+            message_parts_max: limits.message_parts_max,
+            message_refs_max: limits.message_refs_max,
+            message_bytes_max: limits.message_bytes_max,
         }
     }
 

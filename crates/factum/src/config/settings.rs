@@ -169,6 +169,16 @@ settings! {
         tool_calls_max: usize = EngineLimits::default().tool_calls_max;
         /// Model requests of one turn.
         model_rounds_max: u32 = EngineLimits::default().model_rounds_max;
+        /// Characters of a messaging channel's name.
+        channel_name_chars_max: usize = EngineLimits::default().channel_name_chars_max;
+        /// Members of one messaging channel.
+        channel_members_max: usize = EngineLimits::default().channel_members_max;
+        /// Parts of one message.
+        message_parts_max: usize = EngineLimits::default().message_parts_max;
+        /// References of one message, to artifacts and tasks together.
+        message_refs_max: usize = EngineLimits::default().message_refs_max;
+        /// Bytes of one message as JSON: parts, references and metadata.
+        message_bytes_max: usize = EngineLimits::default().message_bytes_max;
         /// How long a session without work stays in memory.
         session_idle_ms: u64 = millis(ShellLimits::default().session_idle);
         /// How often sessions without work are looked for.

@@ -1,4 +1,4 @@
-//! The catalogue of commands: the control plane of seed 003 and what we add to it.
+//! The catalogue of commands: the control plane of seed 003, the channels of seed 002 and what we add to both.
 //!
 //! `commands!` gives each params struct its name, result, scope and kind. Adding a command is a struct in its family's
 //! file and a line here; the compiler then asks for a handler, and the tests for an authorization row.
@@ -8,6 +8,7 @@ mod actions;
 mod channels;
 mod evidence;
 mod jobs;
+mod messaging;
 mod permissions;
 mod processes;
 mod sessions;
@@ -23,6 +24,7 @@ pub use actions::*;
 pub use channels::*;
 pub use evidence::*;
 pub use jobs::*;
+pub use messaging::*;
 pub use permissions::*;
 pub use processes::*;
 pub use sessions::*;
@@ -182,6 +184,32 @@ commands! {
         ReconnectChannel -> ReconnectChannelResult = "reconnect_channel", ChannelsWrite, Mutation;
         /// Say up to where events have been taken in.
         AckEvents -> AckEventsResult = "ack_events", ChannelsWrite, Mutation;
+    }
+    "messaging" {
+        /// Create a messaging channel. The caller owns it.
+        CreateChannel -> ChannelResult = "channels/create", MessagingWrite, Mutation;
+        /// One messaging channel, by its id or by the peer of a direct one.
+        GetChannel -> ChannelResult = "channels/get", MessagingRead, Read;
+        /// The caller's messaging channels and the public ones.
+        ListChannels -> ListChannelsResult = "channels/list", MessagingRead, Read;
+        /// Change a messaging channel's name or metadata. Owners only.
+        UpdateChannel -> ChannelResult = "channels/update", MessagingWrite, Mutation;
+        /// Delete a messaging channel. Owners only.
+        DeleteChannel -> DeleteChannelResult = "channels/delete", MessagingWrite, Mutation;
+        /// Add a member to a messaging channel, or change a role. Owners only.
+        AddChannelMember -> ChannelResult = "channels/addMember", MessagingWrite, Mutation;
+        /// Take a member out of a messaging channel. Owners only.
+        RemoveChannelMember -> ChannelResult = "channels/removeMember", MessagingWrite, Mutation;
+        /// Publish a message. Members only.
+        PublishMessage -> PublishMessageResult = "channels/publish", MessagingWrite, Mutation;
+        /// A page of a messaging channel's messages.
+        ReadChannelHistory -> ReadChannelHistoryResult = "channels/history", MessagingRead, Read;
+        /// Say up to where the caller has read. Members only.
+        MarkChannelRead -> MarkChannelReadResult = "channels/markRead", MessagingWrite, Mutation;
+        /// Who follows a messaging channel right now.
+        GetChannelPresence -> GetChannelPresenceResult = "channels/presence", MessagingRead, Read;
+        /// Who did what in the account's messaging channels.
+        AuditChannels -> AuditChannelsResult = "channels/audit", Admin, Read;
     }
     "access" {
         /// Issue an API key. The key is shown once.

@@ -10,6 +10,7 @@ mod cost;
 mod history;
 mod hook;
 mod job;
+mod messaging;
 mod model;
 mod orchestration;
 mod output;
@@ -34,6 +35,7 @@ pub use cost::*;
 pub use history::*;
 pub use hook::*;
 pub use job::*;
+pub use messaging::*;
 pub use model::*;
 pub use orchestration::*;
 pub use output::*;
@@ -248,5 +250,13 @@ facts! {
         CommandAccepted = "command.accepted",
         ApiKeyCreated = "access.key.created",
         ApiKeyRevoked = "access.key.revoked",
+        MessagingChannelCreated = "messaging.channel.created",
+        MessagingChannelUpdated = "messaging.channel.updated",
+        MessagingChannelDeleted = "messaging.channel.deleted",
+        MessagingMemberAdded = "messaging.member.added",
+        MessagingMemberChanged = "messaging.member.changed",
+        MessagingMemberRemoved = "messaging.member.removed",
+        MessagePublished = "messaging.message.published",
+        MessagingReadMarked = "messaging.read",
     }
 }

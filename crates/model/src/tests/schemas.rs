@@ -67,10 +67,13 @@ fn mutations_take_a_key_and_say_what_they_wrote() {
     for info in COMMANDS {
         let has = |document: &Value, field: &str| properties(document).is_some_and(|object| object.contains_key(field));
         let command = schema::command_schema(info.name);
-        let takes_key = command.as_ref().is_some_and(|command| has(&command.params, "idempotency_key"));
+        // Messaging speaks as seed 002 does: camelCase, and results that are the seed's objects alone.
+        let messaging = info.family == "messaging";
+        let key = if messaging { "idempotencyKey" } else { "idempotency_key" };
+        let takes_key = command.as_ref().is_some_and(|command| has(&command.params, key));
         let says_sequence = command.as_ref().is_some_and(|command| has(&command.result, "sequence"));
         let mutates = info.kind == Kind::Mutation;
-        assert_eq!((takes_key, says_sequence), (mutates, mutates), "{}", info.name);
+        assert_eq!((takes_key, says_sequence), (mutates, mutates && !messaging), "{}", info.name);
     }
 }
 

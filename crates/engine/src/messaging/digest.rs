@@ -1,0 +1,85 @@
+//! The digest a publish's idempotency key is bound to: the content by meaning, not by spelling.
+//!
+//! Two messages are the same where their parts are, whatever form they are sent in (`{"type":"text","text":"a"}` is
+//! `{"text":"a"}`), and where references, metadata and thread are, with absent, null and empty being the same. The order of
+//! keys does not matter, that of parts and references does. Numbers are the same where JSON writes them the same.
+
+use factum_model::commands::PublishMessage;
+use serde_json::{Map, Value};
+
+use super::content::{CONTENT, DISCRIMINATORS, LEGACY, artifact_refs, task_refs};
+use crate::digest::{sha256, write_canonical};
+
+/// `sha256:` and 64 hex digits.
+pub fn content_digest(command: &PublishMessage) -> String {
+    let mut out = Vec::with_capacity(512);
+    // A list of a fixed length: what is absent keeps its place, so nothing can stand for something else.
+    out.push(b'[');
+    for part in command.parts.as_slice() {
+        write_part(part, &mut out);
+        out.push(b',');
+    }
+    for refs in [artifact_refs(command), task_refs(command)] {
+        out.extend_from_slice(b"][");
+        for text in refs {
+            write_text(text, &mut out);
+            out.push(b',');
+        }
+    }
+    out.extend_from_slice(b"][");
+    write_fields(command.metadata.iter().flatten(), &mut out);
+    for id in [&command.reply_to_id, &command.thread_id] {
+        out.extend_from_slice(b"][");
+        write_text(id.as_ref().map_or("", |id| id.as_str()), &mut out);
+    }
+    out.push(b']');
+    sha256(&out)
+}
+
+fn write_part(part: &Value, out: &mut Vec<u8>) {
+    match part {
+        Value::Object(fields) => write_fields(fields.iter().filter(|field| has_meaning(fields, field)), out),
+        // Refused as a part; written all the same, so that the digest is total.
+        other => write_canonical(other, out),
+    }
+}
+
+/// Discriminators repeat what the content field says; other fields that are null or empty say nothing.
+fn has_meaning(part: &Map<String, Value>, (key, value): &(&String, &Value)) -> bool {
+    let key = key.as_str();
+    if DISCRIMINATORS.contains(&key) {
+        // A word of the caller's own is kept, and so is one whose content is in another field.
+        let repeats = |word: &str| LEGACY.contains(&word) && part.contains_key(word);
+        return !is_empty(value) && !value.as_str().is_some_and(repeats);
+    }
+    if CONTENT.contains(&key) { !value.is_null() } else { !is_empty(value) }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// An object with its keys in order.
+fn write_fields<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut Vec<u8>) {
+    let mut fields: Vec<_> = fields.collect();
+    fields.sort_unstable_by_key(|(key, _)| *key);
+    out.push(b'{');
+    for (key, value) in fields {
+        write_text(key, out);
+        out.push(b':');
+        write_canonical(value, out);
+        out.push(b',');
+    }
+    out.push(b'}');
+}
+
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    // Writing a text to memory cannot fail.
+    let _ = serde_json::to_writer(out, text);
+}

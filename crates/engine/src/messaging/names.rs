@@ -1,0 +1,13 @@
+//! What a channel's stream is called, and which partition it is in.
+
+use factum_model::id::MessagingChannelId;
+
+/// One channel is one stream. The account is in the name, so another account's channel is a lookup that misses.
+pub fn stream_name(account: &str, channel_id: &MessagingChannelId) -> String {
+    format!("messaging/{account}/{channel_id}")
+}
+
+/// Not an account's name, so that an account's feed never shows what is said in its channels.
+pub fn partition_name(account: &str) -> String {
+    format!("*messaging/{account}")
+}

@@ -1,0 +1,99 @@
+//! `channels/publish`: one message, numbered behind the last. The hot path: nothing is copied or measured twice that need
+//! not be, and only a message with a key is digested.
+//!
+//! Looking up is the shell's: whether the key was used before, and which thread a reply belongs to.
+
+use factum_model::commands::{PublishMessage, PublishMessageResult};
+use factum_model::events::MessagePublished;
+use factum_model::id::MessageId;
+use factum_model::messaging::{MessageEvent, MessageEventKind};
+use factum_model::{NewEvent, Refusal, Scope};
+use serde_json::json;
+
+use super::access::{Operation, admit};
+use super::content::{check_content, check_key};
+use super::digest::content_digest;
+use super::index::MessageKeyRow;
+use super::open_direct::opened;
+use super::state::ChannelState;
+use crate::context::{Context, Decision};
+
+/// `thread` is what the shell found of the message that `replyToId` names, or else `threadId`: its thread, or itself where
+/// it is in none. `None` where there is no such message in this channel.
+pub fn publish_message(
+    state: &ChannelState,
+    command: PublishMessage,
+    thread: Option<MessageId>,
+    context: &mut Context<'_>,
+) -> Result<Decision<PublishMessageResult>, Refusal> {
+    let mut events = Vec::with_capacity(1);
+    let state = opened(state, command.peer.as_deref(), context, &mut events)?;
+    let shell = admit(&state, context.caller, Operation::Publish)?;
+    check_content(&command, context.limits)?;
+    check_key(command.idempotency_key.as_deref(), context.limits)?;
+    let thread_id = thread_of(&command, thread)?;
+    let digest = command.idempotency_key.is_some().then(|| content_digest(&command));
+    let event = MessageEvent {
+        id: context.message_id(),
+        channel_id: shell.channel_id.clone(),
+        // Seed 002 §6: a sequence is never skipped and never used again.
+        sequence: state.message_count + 1,
+        timestamp: context.now.as_millisecond(),
+        author: context.caller.to_owned(),
+        parts: command.parts,
+        artifact_refs: command.artifact_refs.unwrap_or_default(),
+        task_refs: command.task_refs.unwrap_or_default(),
+        metadata: command.metadata.unwrap_or_default(),
+        idempotency_key: command.idempotency_key,
+        reply_to_id: command.reply_to_id,
+        thread_id,
+        kind: MessageEventKind::MessageEvent,
+    };
+    events.push(NewEvent::new(Scope::default(), published(&event, digest)));
+    Ok(Decision { events, output: PublishMessageResult { event } })
+}
+
+/// What a key that was used before means: the sequence of the message there is, or a conflict where it says something else
+/// (seed 002 §6). Whether the caller may publish at all is asked first, by `allow`.
+pub fn repeated(row: &MessageKeyRow, command: &PublishMessage) -> Result<u64, Refusal> {
+    if row.digest == content_digest(command) {
+        return Ok(row.sequence);
+    }
+    let message = "this idempotency key was used for another message of yours in this channel; use a new key";
+    Err(Refusal::conflict(message).with("sequence", row.sequence))
+}
+
+fn published(event: &MessageEvent, digest: Option<String>) -> MessagePublished {
+    MessagePublished {
+        channel_id: event.channel_id.clone(),
+        message_id: event.id.clone(),
+        sequence: event.sequence,
+        author: event.author.clone(),
+        parts: event.parts.clone(),
+        artifact_refs: event.artifact_refs.clone(),
+        task_refs: event.task_refs.clone(),
+        metadata: event.metadata.clone(),
+        idempotency_key: event.idempotency_key.clone(),
+        digest,
+        reply_to_id: event.reply_to_id.clone(),
+        thread_id: event.thread_id.clone(),
+    }
+}
+
+/// A reply is in the thread of what it answers. A thread that is named has to be that one.
+fn thread_of(command: &PublishMessage, found: Option<MessageId>) -> Result<Option<MessageId>, Refusal> {
+    let (field, named) = match (&command.reply_to_id, &command.thread_id) {
+        (Some(reply_to), _) => ("replyToId", reply_to),
+        (None, Some(thread)) => ("threadId", thread),
+        (None, None) => return Ok(None),
+    };
+    let Some(found) = found else {
+        return Err(Refusal::invalid(format!("{field} names no message of this channel")).with(field, named.as_str()));
+    };
+    let other = |thread: &&MessageId| command.reply_to_id.is_some() && **thread != found;
+    if let Some(thread) = command.thread_id.as_ref().filter(other) {
+        let message = "the message that replyToId names is in another thread; leave threadId out";
+        return Err(Refusal::invalid(message).with("threadId", json!(thread)).with("thread", json!(found)));
+    }
+    Ok(Some(found))
+}
