@@ -1,4 +1,4 @@
-//! Where subscribers of one session wait, and the few newest events they usually want.
+//! Where subscribers of one stream wait, and the few newest events they usually want.
 //!
 //! Nothing is queued per subscriber: each remembers the sequence it wants next and takes it from the ring, or from the
 //! log when it has fallen behind the ring. So a slow reader costs the others nothing and loses nothing.
@@ -12,6 +12,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::messaging::{Entry, EntrySlot};
+
 /// How many events the ring keeps at most.
 pub(crate) const RING_EVENTS_MAX: usize = 256;
 /// How many bytes of events the ring keeps at most, beyond the newest one.
@@ -23,16 +25,22 @@ pub struct Published {
     pub sequence: u64,
     pub json: Bytes,
     sse: OnceLock<Bytes>,
+    channel_entry: EntrySlot,
 }
 
 impl Published {
     pub fn new(sequence: u64, json: Bytes) -> Self {
-        Self { sequence, json, sse: OnceLock::new() }
+        Self { sequence, json, sse: OnceLock::new(), channel_entry: OnceLock::new() }
     }
 
     /// The event as a server-sent event, made by the first subscriber that needs it.
     pub fn sse(&self) -> Bytes {
         self.sse.get_or_init(|| sse_frame(self.sequence, &self.json)).clone()
+    }
+
+    /// The event as those see it who follow a messaging channel, made by the first of them.
+    pub(crate) fn channel_entry(&self) -> &Entry {
+        self.channel_entry.get_or_init(|| Box::new(Entry::of(&self.json)))
     }
 }
 
@@ -47,7 +55,7 @@ pub fn sse_frame(sequence: u64, json: &[u8]) -> Bytes {
     frame.into()
 }
 
-/// The meeting point of a session's writer and its readers.
+/// The meeting point of a stream's writer and its readers.
 #[derive(Default)]
 pub(crate) struct Hub {
     durable: AtomicU64,

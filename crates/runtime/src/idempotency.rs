@@ -35,7 +35,7 @@ pub(crate) struct Held<'a> {
 
 impl KeyedLocks {
     /// Takes the locks in key order, so that two commands with the same keys cannot wait for each other.
-    async fn lock(&self, mut keys: Vec<Vec<u8>>) -> Held<'_> {
+    pub(crate) async fn lock(&self, mut keys: Vec<Vec<u8>>) -> Held<'_> {
         keys.sort_unstable();
         let mut held = Held { locks: self, held: Vec::with_capacity(keys.len()) };
         for key in keys {

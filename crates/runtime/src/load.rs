@@ -63,6 +63,34 @@ impl Runtime {
         }
     }
 
+    /// The first commit of something. Two callers with the same id meet in the same cell, and the second decides on what the
+    /// first one made there.
+    pub(crate) async fn begin<S: Aggregate, T: Serialize>(
+        &self,
+        account: &Arc<str>,
+        id: &S::Id,
+        actor: &Actor<'_>,
+        accept: &Accept,
+        decide: impl FnOnce(&S, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<T, Refusal> {
+        let cell = Cell::new(account.clone(), id.clone(), Some(S::default()), self.now());
+        let cell = S::cells(self).get_or_insert(cell);
+        let pending = {
+            let mut live = cell.live.lock();
+            self.decide(&cell, &mut live, actor, accept, decide)
+        };
+        match pending {
+            Ok(pending) => pending.durable(&cell).await.map(|(output, _)| output),
+            Err(refusal) => {
+                let empty = cell.live.lock().state.as_deref().is_some_and(|state| !state.exists());
+                if empty {
+                    self.retire(&cell);
+                }
+                Err(refusal)
+            }
+        }
+    }
+
     /// Decides if the cell is still in use and loaded; `None` asks the caller to look it up again.
     fn try_decide<S: Aggregate, T: Serialize, F>(
         &self,

@@ -26,6 +26,8 @@ pub struct ShellLimits {
     pub sweep_interval: Duration,
     /// Events between two snapshots of a session: the most that has to be folded to open one.
     pub snapshot_events: u64,
+    /// Events between two snapshots of a messaging channel: most of them are messages, which are quick to fold.
+    pub channel_snapshot_events: u64,
     /// Events a page returns at most.
     pub page_events_max: usize,
     /// Steps a window of `get_session` returns at most.
@@ -40,6 +42,7 @@ impl Default for ShellLimits {
             session_idle: Duration::from_secs(30),
             sweep_interval: Duration::from_secs(5),
             snapshot_events: 100,
+            channel_snapshot_events: 1_000,
             page_events_max: 1_000,
             window_steps_max: 200,
             recover_parallel: 32,

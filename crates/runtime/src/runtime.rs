@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use factum_agent::Agents;
 use factum_engine::access::{RUNTIME_PARTITION, RUNTIME_STREAM};
+use factum_engine::messaging::ChannelState;
 use factum_engine::session::SessionState;
 use factum_engine::{Key, Limits};
 use factum_model::events::RuntimeStarted;
@@ -23,6 +24,7 @@ use crate::cells::Cells;
 use crate::clock::Sources;
 use crate::cursor::Secret;
 use crate::idempotency::KeyedLocks;
+use crate::messaging::Gate;
 use crate::options::{Options, ShellLimits};
 
 /// A handle to a running runtime.
@@ -40,6 +42,8 @@ pub(crate) struct Inner {
     pub(crate) runtime_id: RuntimeId,
     pub(crate) schema_version: Arc<str>,
     pub(crate) sessions: Cells<SessionState>,
+    pub(crate) channels: Cells<ChannelState>,
+    pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
     pub(crate) own_stream: tokio::sync::Mutex<u64>,
@@ -94,6 +98,8 @@ impl Runtime {
             runtime_id: started.runtime_id.clone(),
             schema_version: SCHEMA_VERSION.into(),
             sessions: Cells::default(),
+            channels: Cells::default(),
+            gate: Gate::default(),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),
             timers_changed: Notify::new(),
@@ -185,6 +191,7 @@ impl Runtime {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         crate::sweep::snapshot_all::<SessionState>(self).await;
+        crate::sweep::snapshot_all::<ChannelState>(self).await;
         self.0.store.close().await;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use factum_engine::messaging::ChannelState;
 use factum_engine::session::SessionState;
 use factum_model::Timestamp;
 
@@ -15,6 +16,7 @@ pub(crate) async fn run(runtime: Runtime) {
     loop {
         tokio::time::sleep(runtime.0.shell.sweep_interval).await;
         sweep_all::<SessionState>(&runtime).await;
+        sweep_all::<ChannelState>(&runtime).await;
     }
 }
 

@@ -37,7 +37,8 @@ pub mod keys {
     /// The channel of a `member` key.
     pub fn read_member(key: &[u8]) -> Option<MessagingChannelId> {
         let mut reader = table(key, "messaging_member")?;
-        (reader.text()?, reader.text()?);
+        reader.text()?;
+        reader.text()?;
         reader.text()?.parse().ok()
     }
 
@@ -69,7 +70,8 @@ pub mod keys {
     /// The number of messages of an `offset` key.
     pub fn read_offset(key: &[u8]) -> Option<u64> {
         let mut reader = table(key, "messaging_offset")?;
-        (reader.text()?, reader.text()?);
+        reader.text()?;
+        reader.text()?;
         reader.number()
     }
 

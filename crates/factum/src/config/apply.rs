@@ -56,6 +56,7 @@ impl Settings {
             session_idle: Duration::from_millis(limits.session_idle_ms),
             sweep_interval: Duration::from_millis(limits.sweep_interval_ms),
             snapshot_events: limits.snapshot_events,
+            channel_snapshot_events: limits.channel_snapshot_events,
             page_events_max: limits.page_events_max,
             window_steps_max: limits.window_steps_max,
             recover_parallel: limits.recover_parallel,

@@ -185,6 +185,8 @@ settings! {
         sweep_interval_ms: u64 = millis(ShellLimits::default().sweep_interval);
         /// Events between two snapshots of a session: the most that has to be folded to open one.
         snapshot_events: u64 = ShellLimits::default().snapshot_events;
+        /// Events between two snapshots of a messaging channel.
+        channel_snapshot_events: u64 = ShellLimits::default().channel_snapshot_events;
         /// Events a page returns at most.
         page_events_max: usize = ShellLimits::default().page_events_max;
         /// Steps a window of `get_session` returns at most.

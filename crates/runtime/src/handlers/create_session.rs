@@ -1,16 +1,14 @@
-//! `create_session`, and how any session begins.
+//! `create_session`.
 
+use factum_engine::Context;
 use factum_engine::session::{SessionState, create_session};
-use factum_engine::{Context, Decision};
 use factum_model::Refusal;
 use factum_model::commands::{CreateSession, CreateSessionResult};
 use factum_model::id::SessionId;
-use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::caller::Caller;
-use crate::cell::Cell;
-use crate::commit::{Accept, Actor};
+use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::error::read_refusal;
 use crate::idempotency::Repeat;
@@ -33,7 +31,8 @@ impl Handle<CreateSession> for Runtime {
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             create_session(state, &session_id, &agent, &command, context)
         };
-        self.begin_session(caller, session_id.clone(), &accept, decide).await
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        self.begin(&caller.account, &session_id, &actor, &accept, decide).await
     }
 }
 
@@ -51,33 +50,5 @@ impl Runtime {
             );
         }
         Ok(())
-    }
-
-    /// The first commit of a session. Two callers with the same own id meet in the same cell, and the second finds the
-    /// first one's session there.
-    pub(crate) async fn begin_session<T: Serialize>(
-        &self,
-        caller: &Caller,
-        session_id: SessionId,
-        accept: &Accept,
-        decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
-    ) -> Result<T, Refusal> {
-        let cell = Cell::new(caller.account.clone(), session_id, Some(SessionState::default()), self.now());
-        let cell = self.0.sessions.get_or_insert(cell);
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
-        let pending = {
-            let mut live = cell.live.lock();
-            self.decide(&cell, &mut live, &actor, accept, decide)
-        };
-        match pending {
-            Ok(pending) => pending.durable(&cell).await.map(|(output, _)| output),
-            Err(refusal) => {
-                let empty = cell.live.lock().state.as_deref().is_some_and(|state| state.shell.is_none());
-                if empty {
-                    self.retire(&cell);
-                }
-                Err(refusal)
-            }
-        }
     }
 }

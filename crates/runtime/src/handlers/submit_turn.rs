@@ -53,9 +53,9 @@ impl Runtime {
     ) -> Result<SubmitTurnResult, Refusal> {
         let agent = self.resolve_agent(command.agent.as_deref())?;
         let session_id = self.new_session_id();
-        self.begin_session(caller, session_id.clone(), accept, |state, context| {
-            submit_turn(state, &session_id, &agent, command, context)
-        })
-        .await
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let decide =
+            |state: &SessionState, context: &mut Context<'_>| submit_turn(state, &session_id, &agent, command, context);
+        self.begin(&caller.account, &session_id, &actor, accept, decide).await
     }
 }

@@ -1,0 +1,87 @@
+//! `channels/audit`: who did what in the account's channels (seed 002 §10). Not kept apart: the facts are the audit.
+
+use factum_engine::messaging::{ChannelState, audit_view, partition_name};
+use factum_model::commands::{AuditChannels, AuditChannelsResult};
+use factum_model::id::MessagingChannelId;
+use factum_model::messaging::ChannelAuditEntry;
+use factum_model::{Event, Refusal};
+use factum_store::ReadLimit;
+
+use super::page_token::{Purpose, page_size};
+use crate::aggregate::Aggregate;
+use crate::caller::Caller;
+use crate::dispatch::Handle;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+
+/// How many commits a page over all channels looks at, whoever's they are.
+const LOOK_RECORDS_MAX: usize = 4_096;
+
+impl Handle<AuditChannels> for Runtime {
+    async fn handle(&self, caller: &Caller, command: AuditChannels) -> Result<AuditChannelsResult, Refusal> {
+        let channel = command.channel_id.as_ref();
+        let purpose = Purpose::new("channels/audit", caller, channel.map_or("", MessagingChannelId::as_str));
+        let token = command.page_token.as_deref();
+        let after = token.map(|token| self.open_page_number(caller, &purpose, token)).transpose()?.unwrap_or(0);
+        let size = page_size(command.page_size);
+        let (entries, next) = match channel {
+            Some(channel_id) => self.audit_of(caller, channel_id, after, size).await?,
+            None => self.audit_all(caller, after, size).await?,
+        };
+        let next_page_token = next.map(|next| self.page_token(caller, &purpose, &next.to_be_bytes()));
+        Ok(AuditChannelsResult { entries, next_page_token })
+    }
+}
+
+impl Runtime {
+    /// One channel, also a deleted one: an admin of the account may know of all of them.
+    async fn audit_of(
+        &self,
+        caller: &Caller,
+        channel_id: &MessagingChannelId,
+        after: u64,
+        size: usize,
+    ) -> Result<(Vec<ChannelAuditEntry>, Option<u64>), Refusal> {
+        let stream = ChannelState::stream(&caller.account, channel_id);
+        let head = self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?;
+        let head = head.ok_or_else(Refusal::not_found)?;
+        let records = self.0.store.read(&stream, after + 1, ReadLimit::records(size)).await;
+        let records = records.map_err(|error| read_refusal(&error))?;
+        let next = records.last().map(|last| last.sequence).filter(|last| *last < head.sequence);
+        let entries = records.iter().map(|record| entry(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
+        Ok((entries.into_iter().flatten().collect(), next))
+    }
+
+    /// All channels of the account, in the order of the store. A page ends with a whole commit.
+    async fn audit_all(
+        &self,
+        caller: &Caller,
+        after: u64,
+        size: usize,
+    ) -> Result<(Vec<ChannelAuditEntry>, Option<u64>), Refusal> {
+        let partition = partition_name(&caller.account);
+        let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: 4 << 20 };
+        let commits = self.0.store.feed(after, read).await.map_err(|error| read_refusal(&error))?;
+        let (mut entries, mut position) = (Vec::new(), after);
+        for commit in commits {
+            position = commit.position;
+            if *commit.partition != *partition {
+                continue;
+            }
+            for record in &commit.records {
+                entries.extend(entry(record)?);
+            }
+            if entries.len() >= size {
+                break;
+            }
+        }
+        let more = position < *self.0.store.durable().borrow();
+        Ok((entries, more.then_some(position)))
+    }
+}
+
+fn entry(record: &[u8]) -> Result<Option<ChannelAuditEntry>, Refusal> {
+    let event =
+        Event::decode(record).map_err(|error| Refusal::internal(format!("an event does not parse: {error}")))?;
+    Ok(audit_view(&event))
+}

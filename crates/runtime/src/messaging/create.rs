@@ -1,0 +1,27 @@
+//! `channels/create`.
+
+use factum_engine::Context;
+use factum_engine::messaging::{ChannelState, create_channel};
+use factum_model::Refusal;
+use factum_model::commands::{ChannelResult, CreateChannel};
+use factum_model::id::MessagingChannelId;
+
+use crate::caller::Caller;
+use crate::commit::Actor;
+use crate::dispatch::Handle;
+use crate::idempotency::Repeat;
+use crate::runtime::Runtime;
+
+impl Handle<CreateChannel> for Runtime {
+    async fn handle(&self, caller: &Caller, command: CreateChannel) -> Result<ChannelResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        let channel_id = MessagingChannelId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid());
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let decide =
+            |state: &ChannelState, context: &mut Context<'_>| create_channel(state, &channel_id, &command, context);
+        self.begin(&caller.account, &channel_id, &actor, &accept, decide).await
+    }
+}

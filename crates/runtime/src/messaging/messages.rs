@@ -1,0 +1,142 @@
+//! From a message's number to its place in the log, and back to the message.
+//!
+//! A channel's stream holds messages and other facts in one order. The index knows how many other facts stand before a
+//! message (`engine::messaging::keys::offset`), so any message is one look at the index and one read away, however long
+//! the channel is. Times and ids need no index: times never run backwards in a channel, and an id holds the time it was
+//! made at, so both are found by halving.
+
+use std::sync::Arc;
+
+use factum_engine::messaging::{keys, message_view};
+use factum_model::id::{MessageId, MessagingChannelId};
+use factum_model::messaging::MessageEvent;
+use factum_model::{Event, Refusal};
+use factum_store::{Direction, ReadLimit, Record, Scan};
+use uuid::Uuid;
+
+use crate::aggregate::Aggregate;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+use factum_engine::messaging::ChannelState;
+
+/// How many records are read at a time.
+const PAGE_RECORDS: usize = 256;
+/// How many messages of the very same millisecond are looked through for one of them.
+const SAME_TIME_MAX: u64 = 10_000;
+
+impl Runtime {
+    /// Where message `sequence` stands in the channel's stream, or will stand when it is the next one.
+    pub(super) async fn place_of(
+        &self,
+        account: &str,
+        channel_id: &MessagingChannelId,
+        sequence: u64,
+    ) -> Result<u64, Refusal> {
+        let scan = Scan {
+            prefix: keys::offsets_of(account, channel_id).into(),
+            after: Some(keys::offset(account, channel_id, sequence).into()),
+            until: None,
+            direction: Direction::Backward,
+            limit: 1,
+        };
+        let rows = self.0.store.scan(scan).await.map_err(|error| read_refusal(&error))?;
+        let others = rows.first().and_then(|(_, value)| keys::read_offset_value(value));
+        others.map(|others| sequence + others).ok_or_else(|| Refusal::internal("a channel without an offset row"))
+    }
+
+    /// One message by its number.
+    pub(super) async fn message(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        sequence: u64,
+    ) -> Result<Option<MessageEvent>, Refusal> {
+        let messages = self.messages(account, channel_id, sequence, 1).await?;
+        Ok(messages.into_iter().next().filter(|message| message.sequence == sequence))
+    }
+
+    /// Up to `limit` messages from `first` on.
+    pub(super) async fn messages(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        first: u64,
+        limit: usize,
+    ) -> Result<Vec<MessageEvent>, Refusal> {
+        let stream = ChannelState::stream(account, channel_id);
+        let mut next = self.place_of(account, channel_id, first).await?;
+        let mut messages = Vec::with_capacity(limit.min(PAGE_RECORDS));
+        while messages.len() < limit {
+            let wanted = ReadLimit::records((limit - messages.len()).min(PAGE_RECORDS));
+            let records = self.0.store.read(&stream, next, wanted).await.map_err(|error| read_refusal(&error))?;
+            let Some(last) = records.last() else { break };
+            next = last.sequence + 1;
+            for record in &records {
+                messages.extend(message_of(record)?);
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The first message of this time or later; one more than there are where there is none.
+    pub(super) async fn first_since(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        messages: u64,
+        millis: i64,
+    ) -> Result<u64, Refusal> {
+        let (mut low, mut high) = (1, messages + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let message = self.message(account, channel_id, middle).await?;
+            let message = message.ok_or_else(|| Refusal::internal("a message is not where the index says"))?;
+            if message.timestamp < millis {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// A message by its id, among the first `messages` of the channel.
+    pub(super) async fn find_message(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        messages: u64,
+        message_id: &MessageId,
+    ) -> Result<Option<MessageEvent>, Refusal> {
+        // Only a hint where to look; what is found there is compared.
+        let Some(millis) = millis_of(message_id) else { return Ok(None) };
+        let mut next = self.first_since(account, channel_id, messages, millis).await?;
+        let end = next.saturating_add(SAME_TIME_MAX).min(messages + 1);
+        while next < end {
+            let page = self.messages(account, channel_id, next, PAGE_RECORDS).await?;
+            let Some(last) = page.last().map(|message| (message.sequence, message.timestamp)) else { break };
+            if let Some(found) = page.into_iter().find(|message| message.id == *message_id) {
+                return Ok(Some(found));
+            }
+            if last.1 > millis {
+                break;
+            }
+            next = last.0 + 1;
+        }
+        Ok(None)
+    }
+}
+
+/// The message of a record that is one.
+pub(super) fn message_of(record: &Record) -> Result<Option<MessageEvent>, Refusal> {
+    let event = Event::decode(&record.bytes)
+        .map_err(|error| Refusal::internal(format!("event {} does not parse: {error}", record.sequence)))?;
+    Ok(message_view(&event))
+}
+
+/// The time in a UUIDv7.
+fn millis_of(message_id: &MessageId) -> Option<i64> {
+    let (_, uuid) = message_id.as_str().split_once('_')?;
+    let (seconds, nanos) = Uuid::parse_str(uuid).ok()?.get_timestamp()?.to_unix();
+    i64::try_from(seconds).ok()?.checked_mul(1_000)?.checked_add(i64::from(nanos / 1_000_000))
+}

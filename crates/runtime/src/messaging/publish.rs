@@ -1,0 +1,88 @@
+//! `channels/publish`: a new message, or the one that the same key published before.
+
+use factum_engine::Context;
+use factum_engine::messaging::{ChannelState, MessageKeyRow, Operation, allow, keys, publish_message, repeated};
+use factum_model::Refusal;
+use factum_model::commands::{PublishMessage, PublishMessageResult};
+use factum_model::id::MessageId;
+
+use super::target::Target;
+use crate::caller::Caller;
+use crate::commit::Accept;
+use crate::dispatch::Handle;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+
+impl Handle<PublishMessage> for Runtime {
+    async fn handle(&self, caller: &Caller, command: PublishMessage) -> Result<PublishMessageResult, Refusal> {
+        let target = self.target(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
+        let Some(key) = command.idempotency_key.as_deref() else {
+            return self.publish(caller, &target, command).await;
+        };
+        let key = keys::message_key(&caller.account, &target.channel_id, &caller.principal, key);
+        // Held until the message is durable and its key can be found: two at once with the same key cannot both write.
+        let _held = self.0.keyed.lock(vec![key.clone()]).await;
+        match self.0.store.get(&key).await.map_err(|error| read_refusal(&error))? {
+            None => self.publish(caller, &target, command).await,
+            Some(row) => {
+                let row: MessageKeyRow = serde_json::from_slice(&row)
+                    .map_err(|error| Refusal::internal(format!("message key row: {error}")))?;
+                self.published_before(caller, &target, &row, &command).await
+            }
+        }
+    }
+}
+
+impl Runtime {
+    async fn publish(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        command: PublishMessage,
+    ) -> Result<PublishMessageResult, Refusal> {
+        let thread = match command.reply_to_id.as_ref().or(command.thread_id.as_ref()) {
+            Some(message_id) => Box::pin(self.thread_of(caller, target, message_id)).await?,
+            None => None,
+        };
+        let decide = |state: &ChannelState, context: &mut Context<'_>| publish_message(state, command, thread, context);
+        self.decide_in(caller, target, &Accept::default(), decide).await
+    }
+
+    /// The message that has this key already, if it says the same.
+    async fn published_before(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        row: &MessageKeyRow,
+        command: &PublishMessage,
+    ) -> Result<PublishMessageResult, Refusal> {
+        let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Publish);
+        self.look(&caller.account, &target.channel_id, may).await?;
+        let sequence = repeated(row, command)?;
+        let event = self.message(&caller.account, &target.channel_id, sequence).await?;
+        let event = event.ok_or_else(|| Refusal::internal("a key names a message that is not there"))?;
+        Ok(PublishMessageResult { event })
+    }
+
+    /// The thread of a message of the channel, which is the message itself where it is in none; `None` where there is no
+    /// such message.
+    async fn thread_of(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        message_id: &MessageId,
+    ) -> Result<Option<MessageId>, Refusal> {
+        let may = |state: &ChannelState| {
+            allow(state, &caller.principal, Operation::Publish)?;
+            Ok(state.message_count)
+        };
+        let messages = match self.look(&caller.account, &target.channel_id, may).await {
+            Ok((messages, _)) => messages,
+            // A direct channel that nobody has used has no messages to answer.
+            Err(_) if target.is_direct() => return Ok(None),
+            Err(refusal) => return Err(refusal),
+        };
+        let found = self.find_message(&caller.account, &target.channel_id, messages, message_id).await?;
+        Ok(found.map(|message| message.thread_id.unwrap_or(message.id)))
+    }
+}

@@ -1,0 +1,206 @@
+//! `channels/stream`: a channel followed from any message into live, for as long as the caller may see it.
+//!
+//! A stream reads the same log as everyone, in order. So the fact that takes its caller out of the channel comes to it at
+//! the very place where it stands among the messages, and nothing behind it is delivered. Facts from before the stream
+//! began do not count: who was taken out once and is a member again may read all there is.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use factum_engine::messaging::{ChannelState, Operation, allow, control_view, message_view};
+use factum_model::id::MessagingChannelId;
+use factum_model::messaging::{PresenceEvent, PresenceEventKind, StreamChannel, StreamEnvelope};
+use factum_model::registry::Scope;
+use factum_model::{Event, Fact, Refusal};
+use tokio::sync::broadcast;
+
+use super::presence::Change;
+use crate::caller::Caller;
+use crate::hub::Published;
+use crate::runtime::Runtime;
+use crate::subscribe::Follow;
+
+/// One entry of a stream: an envelope as JSON, and the message's number where it is a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelItem {
+    pub sequence: Option<u64>,
+    pub json: Bytes,
+}
+
+/// What a stored fact is to those who follow the channel. Made by the first of them, shared by all.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    Message(ChannelItem),
+    Control {
+        item: ChannelItem,
+        ends: Ends,
+    },
+    /// Nothing to anyone.
+    Hidden,
+}
+
+/// Whose streams end at a fact.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    Nobodys,
+    Of(String),
+    Everybodys,
+}
+
+/// A channel being followed.
+pub struct ChannelStream {
+    follow: Follow<ChannelState>,
+    runtime: Runtime,
+    principal: Arc<str>,
+    channel_id: MessagingChannelId,
+    /// The stream's sequence up to which the caller was known to be allowed.
+    allowed_at: u64,
+    control_events: bool,
+    presence: Option<broadcast::Receiver<Change>>,
+    ended: bool,
+}
+
+impl Runtime {
+    /// Follows a channel.
+    pub async fn stream_channel(&self, caller: &Caller, params: &StreamChannel) -> Result<ChannelStream, Refusal> {
+        caller.require(Scope::MessagingRead)?;
+        let channel_id = self.target_to_read(caller, params.channel_id.as_ref(), params.peer.as_deref()).await?;
+        let may = |state: &ChannelState| {
+            allow(state, &caller.principal, Operation::Stream)?;
+            Ok((state.sequence, state.message_count))
+        };
+        let ((allowed_at, messages), _) = self.look(&caller.account, &channel_id, may).await?;
+        let after = match params.since_sequence {
+            None => allowed_at,
+            Some(0) => 0,
+            Some(since) if since > messages => {
+                let message = format!("sinceSequence is ahead of the channel, whose last message is {messages}");
+                return Err(Refusal::invalid(message).with("messageCount", messages));
+            }
+            Some(since) => self.place_of(&caller.account, &channel_id, since).await?,
+        };
+        let follow: Follow<ChannelState> = self.follow(&caller.account, &channel_id, after).await?;
+        let presence = params.presence.unwrap_or(false).then(|| follow.cell.work.changes());
+        follow.cell.work.enter(&caller.principal, self.now());
+        Ok(ChannelStream {
+            follow,
+            runtime: self.clone(),
+            principal: caller.principal.clone(),
+            channel_id,
+            allowed_at,
+            control_events: params.control_events.unwrap_or(false),
+            presence,
+            ended: false,
+        })
+    }
+}
+
+impl ChannelStream {
+    pub fn channel_id(&self) -> &MessagingChannelId {
+        &self.channel_id
+    }
+
+    /// What comes next, at least one entry, in order. Refuses when the caller may not see the channel any longer. Dropping
+    /// the future loses nothing.
+    pub async fn next(&mut self) -> Result<Vec<ChannelItem>, Refusal> {
+        loop {
+            if self.ended {
+                return Err(Refusal::not_found());
+            }
+            let items = tokio::select! {
+                events = self.follow.next() => self.items(&events?),
+                change = next_change(&mut self.presence) => vec![presence_item(&self.channel_id, &change)],
+            };
+            if !items.is_empty() {
+                return Ok(items);
+            }
+        }
+    }
+
+    fn items(&mut self, events: &[Arc<Published>]) -> Vec<ChannelItem> {
+        let mut items = Vec::with_capacity(events.len());
+        for event in events {
+            match event.channel_entry() {
+                Entry::Hidden => {}
+                Entry::Message(item) => items.push(item.clone()),
+                Entry::Control { item, ends } => {
+                    if event.sequence > self.allowed_at && ends.is_of(&self.principal) {
+                        self.ended = true;
+                        break;
+                    }
+                    if self.control_events {
+                        items.push(item.clone());
+                    }
+                }
+            }
+        }
+        items
+    }
+}
+
+impl Drop for ChannelStream {
+    fn drop(&mut self) {
+        self.follow.cell.work.leave(&self.principal, self.runtime.now());
+    }
+}
+
+impl Ends {
+    fn is_of(&self, principal: &str) -> bool {
+        match self {
+            Self::Nobodys => false,
+            Self::Of(removed) => removed == principal,
+            Self::Everybodys => true,
+        }
+    }
+}
+
+/// Where an entry is kept with the event it was made of.
+pub(crate) type EntrySlot = OnceLock<Box<Entry>>;
+
+impl Entry {
+    /// A fact that cannot be read is nothing to those who follow; whoever asks for a page of it is told.
+    pub(crate) fn of(json: &[u8]) -> Self {
+        let Ok(event) = Event::decode(json) else { return Self::Hidden };
+        if let Some(event) = message_view(&event) {
+            let sequence = Some(event.sequence);
+            return envelope(&StreamEnvelope::MessageEvent { event }, sequence).map_or(Self::Hidden, Self::Message);
+        }
+        let ends = match &event.fact {
+            Fact::MessagingMemberRemoved(fact) => Ends::Of(fact.principal.clone()),
+            Fact::MessagingChannelDeleted(_) => Ends::Everybodys,
+            _ => Ends::Nobodys,
+        };
+        let item = control_view(&event).and_then(|event| envelope(&StreamEnvelope::ControlEvent { event }, None));
+        item.map_or(Self::Hidden, |item| Self::Control { item, ends })
+    }
+}
+
+fn envelope(envelope: &StreamEnvelope, sequence: Option<u64>) -> Option<ChannelItem> {
+    Some(ChannelItem { sequence, json: serde_json::to_vec(envelope).ok()?.into() })
+}
+
+fn presence_item(channel_id: &MessagingChannelId, change: &Change) -> ChannelItem {
+    let event = PresenceEvent {
+        channel_id: channel_id.clone(),
+        principal_id: change.principal.to_string(),
+        state: change.state,
+        timestamp: change.at.as_millisecond(),
+        kind: PresenceEventKind::PresenceEvent,
+    };
+    // A struct of texts and numbers always serializes.
+    envelope(&StreamEnvelope::PresenceEvent { event }, None)
+        .unwrap_or_else(|| ChannelItem { sequence: None, json: Bytes::new() })
+}
+
+/// The next change of presence; never, where it was not asked for.
+async fn next_change(changes: &mut Option<broadcast::Receiver<Change>>) -> Change {
+    let Some(changes) = changes else { return std::future::pending().await };
+    loop {
+        match changes.recv().await {
+            Ok(change) => return change,
+            // Who was missed can be asked for; what comes is what is new.
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+        }
+    }
+}
