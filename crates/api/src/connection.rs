@@ -10,7 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use factum_model::Refusal;
 use factum_model::id::SessionId;
-use factum_runtime::{Caller, Subscription};
+use factum_model::messaging::StreamChannel;
+use factum_runtime::{Caller, ChannelItem, ChannelStream, Subscription};
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt};
 use serde::Deserialize;
@@ -20,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::casing::Casing;
+use crate::channels::{self, Heartbeat};
 use crate::metrics::Transport;
 use crate::rpc::{self, Body, Fault};
 use crate::state::{Credential, State, StreamGuard};
@@ -121,7 +123,7 @@ impl Connection {
         let outcome = self.run_control(&control).await;
         if let Some(id) = control.id {
             let answer = match outcome {
-                Ok(result) => rpc::answer(Some(&id), Ok(&result)),
+                Ok(result) => rpc::answer::<Fault>(Some(&id), Ok(&result)),
                 Err(fault) => rpc::answer(Some(&id), Err(fault)),
             };
             self.send(Some(answer)).await;
@@ -134,6 +136,7 @@ impl Connection {
         let params = rpc::params_of(control.params.as_deref())?;
         let result = match control.method {
             Method::Subscribe => self.subscribe(parse(params)?).await?,
+            Method::StreamChannel => self.stream_channel(&parse(params)?).await?,
             Method::Unsubscribe => self.unsubscribe(&parse::<Named>(params)?)?,
             Method::Acknowledge => self.acknowledge(&parse::<Acknowledge>(params)?)?,
         };
@@ -165,6 +168,29 @@ impl Connection {
         Ok(json!({ "subscription_id": id, "session_id": params.session_id, "after": after }))
     }
 
+    async fn stream_channel(&mut self, params: &StreamChannel) -> Result<serde_json::Value, Refusal> {
+        let max = self.state.limits.streams_max;
+        if self.subscriptions.len() >= max {
+            return Err(Refusal::limit("streams", self.subscriptions.len() as u64 + 1, max as u64));
+        }
+        let stream = self.state.runtime.stream_channel(&self.caller, params).await?;
+        let channel_id = stream.channel_id().clone();
+        self.counter += 1;
+        let id = format!("sub-{}", self.counter);
+        let follower = ChannelFollower {
+            stream,
+            id: id.clone(),
+            heartbeat: Heartbeat::new(&self.state, params.heartbeat_interval_ms),
+            state: self.state.clone(),
+            out: self.out.clone(),
+            guard: self.state.stream(self.transport),
+        };
+        let (acknowledged, _) = tokio::sync::watch::channel(0);
+        let abort = tokio::spawn(follower.run()).abort_handle();
+        self.subscriptions.insert(id.clone(), Followed { abort, acknowledged });
+        Ok(json!({ "subscription_id": id, "channelId": channel_id }))
+    }
+
     fn unsubscribe(&mut self, params: &Named) -> Result<serde_json::Value, Refusal> {
         let known = self.subscriptions.remove(&params.subscription_id).is_some();
         if !known {
@@ -187,7 +213,7 @@ impl Connection {
 
 async fn answer_to(state: &State, transport: Transport, caller: &Caller, text: Bytes) -> Option<Vec<u8>> {
     if let Err(refusal) = state.check_rate(caller) {
-        return Some(rpc::answer(None, Err(refusal.into())));
+        return Some(rpc::answer(None, Err(rpc::Fault::from(refusal))));
     }
     rpc::body(state, transport, caller, &text).await
 }
@@ -201,6 +227,7 @@ struct Control {
 
 enum Method {
     Subscribe,
+    StreamChannel,
     Unsubscribe,
     Acknowledge,
 }
@@ -209,6 +236,7 @@ impl rpc::Request<'_> {
     fn into_control(self) -> Option<Control> {
         let method = match &*self.method {
             "subscribe" => Method::Subscribe,
+            channels::STREAM => Method::StreamChannel,
             "unsubscribe" => Method::Unsubscribe,
             // The command of this name is about remote channels; with a subscription_id it is about this connection.
             "ack_events" if self.params.is_some_and(|params| params.get().contains("\"subscription_id\"")) => {
@@ -272,6 +300,49 @@ impl Follower {
             }
         }
     }
+}
+
+/// Sends the entries of one channel.
+struct ChannelFollower {
+    stream: ChannelStream,
+    id: String,
+    heartbeat: Heartbeat,
+    state: Arc<State>,
+    out: mpsc::Sender<Bytes>,
+    guard: StreamGuard,
+}
+
+impl ChannelFollower {
+    async fn run(mut self) {
+        loop {
+            let items = tokio::select! {
+                items = self.stream.next() => items,
+                () = self.heartbeat.wait(), if self.heartbeat.asked() => {
+                    Ok(vec![ChannelItem { sequence: None, json: channels::heartbeat_envelope(&self.state) }])
+                }
+            };
+            let items = match items {
+                Ok(items) => items,
+                Err(refusal) => return drop(self.out.send(ended(&self.id, &refusal)).await),
+            };
+            for item in items {
+                if self.out.send(notification(&self.id, &item.json)).await.is_err() {
+                    return;
+                }
+                self.guard.sent(1);
+            }
+        }
+    }
+}
+
+/// The last that a subscription hears when its caller may not see the channel any longer.
+fn ended(id: &str, refusal: &Refusal) -> Bytes {
+    let ended = json!({
+        "jsonrpc": "2.0",
+        "method": "ended",
+        "params": { "subscription_id": id, "error": refusal },
+    });
+    ended.to_string().into()
 }
 
 fn notification(id: &str, event: &[u8]) -> Bytes {

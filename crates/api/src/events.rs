@@ -22,9 +22,9 @@ use crate::problem::Problem;
 use crate::state::{Credential, State, StreamGuard};
 
 /// How long a client waits before it reconnects, told to it at the start of each stream.
-const HELLO: Bytes = Bytes::from_static(b"retry: 1000\n\n");
+pub(crate) const HELLO: Bytes = Bytes::from_static(b"retry: 1000\n\n");
 /// A comment: it keeps the connection alive and is no event.
-const HEARTBEAT: Bytes = Bytes::from_static(b": heartbeat\n\n");
+pub(crate) const HEARTBEAT: Bytes = Bytes::from_static(b": heartbeat\n\n");
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
@@ -95,19 +95,19 @@ fn bad_sequence() -> Refusal {
 
 /// Looks again, while a stream runs, whether its caller may still have it: as often as a heartbeat is due, whether the
 /// stream is idle or busy.
-struct Recheck {
-    state: Arc<State>,
+pub(crate) struct Recheck {
+    pub(crate) state: Arc<State>,
     credential: Credential,
     checked_at: Instant,
 }
 
 impl Recheck {
-    fn new(state: &Arc<State>, head: &http::request::Parts) -> Self {
+    pub(crate) fn new(state: &Arc<State>, head: &http::request::Parts) -> Self {
         let credential = Credential::of(&head.headers, peer(head));
         Self { state: state.clone(), credential, checked_at: Instant::now() }
     }
 
-    async fn still_admitted(&mut self) -> bool {
+    pub(crate) async fn still_admitted(&mut self) -> bool {
         if self.checked_at.elapsed() < self.state.heartbeat {
             return true;
         }
@@ -160,7 +160,9 @@ async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
 
-fn event_stream(stream: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static) -> Response {
+pub(crate) fn event_stream(
+    stream: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
+) -> Response {
     let mut response = Response::new(Body::from_stream(stream));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use factum_model::Refusal;
 use factum_model::id::SessionId;
-use factum_runtime::{CallError, Caller};
+use factum_runtime::{CallError, Caller, ChannelItem, ChannelStream};
 use futures::Stream;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -13,6 +13,7 @@ use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status};
 
 use crate::casing::Casing;
+use crate::channels::{self, Heartbeat};
 use crate::metrics::Transport;
 use crate::rpc::no_such_method;
 use crate::state::{Credential, Peer, State};
@@ -77,7 +78,15 @@ impl RuntimeService for Service {
         let request = request.into_inner();
         let casing = Casing::parse(Some(&request.casing)).map_err(|refusal| status(&refusal))?;
         let (sender, receiver) = mpsc::channel(OUT_QUEUE);
-        if request.session_id.is_empty() {
+        if !request.channel.is_empty() {
+            let params =
+                channels::parse(&self.state, request.channel.as_bytes()).map_err(|refusal| status(&refusal))?;
+            let stream = self.state.runtime.stream_channel(&caller, &params).await;
+            let stream = stream.map_err(|refusal| status(&refusal))?;
+            let heartbeat = Heartbeat::new(&self.state, params.heartbeat_interval_ms);
+            let entries = follow_channel(self.state.clone(), stream, heartbeat, sender);
+            tokio::spawn(while_admitted(self.state.clone(), credential, entries));
+        } else if request.session_id.is_empty() {
             let first = self.state.runtime.feed(&caller, some(&request.cursor), 1).await;
             first.map_err(|refusal| status(&refusal))?;
             let feed = follow_feed(self.state.clone(), caller, request.cursor, casing, sender);
@@ -128,6 +137,36 @@ async fn follow(
         };
         for event in events {
             let message = message(event.sequence, String::new(), &casing.apply(&event.json));
+            if sender.send(Ok(message)).await.is_err() {
+                return;
+            }
+            guard.sent(1);
+        }
+    }
+}
+
+async fn follow_channel(
+    state: Arc<State>,
+    mut stream: ChannelStream,
+    mut heartbeat: Heartbeat,
+    sender: mpsc::Sender<Result<EventMessage, Status>>,
+) {
+    let guard = state.stream(Transport::Grpc);
+    let closing = state.runtime.closing();
+    loop {
+        let items = tokio::select! {
+            () = closing.cancelled() => return,
+            () = sender.closed() => return,
+            items = stream.next() => match items {
+                Ok(items) => items,
+                Err(refusal) => return drop(sender.send(Err(status(&refusal))).await),
+            },
+            () = heartbeat.wait(), if heartbeat.asked() => {
+                vec![ChannelItem { sequence: None, json: channels::heartbeat_envelope(&state) }]
+            }
+        };
+        for item in items {
+            let message = message(item.sequence.unwrap_or(0), String::new(), &item.json);
             if sender.send(Ok(message)).await.is_err() {
                 return;
             }

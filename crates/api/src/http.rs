@@ -48,6 +48,8 @@ pub(crate) async fn routed_channel_command(
 pub(crate) fn direct_command<'a>(method: &Method, path: &'a str) -> Option<&'a str> {
     let name = path.strip_prefix("/v1/").filter(|_| method == Method::POST)?;
     let usual = match name.strip_prefix("channels/") {
+        // A stream has to be told apart from commands, which the router does.
+        Some("stream") => false,
         Some(method) => method.bytes().all(|byte| byte.is_ascii_alphabetic()),
         None => name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
     };
@@ -97,7 +99,7 @@ pub(crate) async fn rpc(Extract(state): Extract<Arc<State>>, request: Request<Bo
         Err(refusal) => {
             let status = StatusCode::from_u16(http_status(refusal.code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             let code = refusal.code;
-            let answer = rpc::answer(None, Err(refusal.clone().into()));
+            let answer = rpc::answer(None, Err(rpc::Fault::from(refusal.clone())));
             let mut response = json_response(status, answer.into());
             // Headers such as Retry-After are the same as on plain HTTP; the body is JSON-RPC's.
             for (name, value) in Problem(refusal).into_response().headers() {
@@ -124,7 +126,7 @@ async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>
 }
 
 /// The whole body, within its bounds of size and time. One that says beforehand that it is too large is not waited for.
-async fn read_body(state: &State, body: impl AnyBody) -> Result<Bytes, Refusal> {
+pub(crate) async fn read_body(state: &State, body: impl AnyBody) -> Result<Bytes, Refusal> {
     let max = state.limits.body_bytes_max;
     if body.size_hint().lower() > max as u64 {
         return Err(too_large(max));

@@ -1,14 +1,17 @@
-//! Every way in: JSON-RPC over HTTP, WebSocket and stdio, plain HTTP, server-sent events, gRPC, all on one port.
+//! Every way in: JSON-RPC over HTTP, WebSocket and stdio, plain HTTP, server-sent events, gRPC and A2A, all on one port.
 //!
 //! This crate is the only one that knows status codes, headers and credentials. What a command means is decided behind
 //! [`factum_runtime::Runtime`]; here a request becomes a caller, a name and some JSON, and an answer becomes bytes.
 
+mod a2a;
 mod casing;
+mod channels;
 mod connection;
 mod events;
 mod http;
 mod limits;
 mod problem;
+mod rate;
 mod router;
 mod rpc;
 mod server;

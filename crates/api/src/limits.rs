@@ -15,6 +15,10 @@ pub struct TransportLimits {
     pub requests_per_second: u32,
     /// Requests a principal may make at once before that rate counts.
     pub requests_burst: u32,
+    /// Messages a principal may publish each second, in all its channels.
+    pub publishes_per_second: u32,
+    /// Pages of channel history a principal may read each second.
+    pub history_pages_per_second: u32,
     /// Connections open at once. Further ones wait to be accepted.
     pub connections_max: usize,
     /// How long a command may take, and how long a body may take to arrive.
@@ -40,6 +44,8 @@ impl Default for TransportLimits {
             json_depth_max: 64,
             requests_per_second: 100_000,
             requests_burst: 100_000,
+            publishes_per_second: 100_000,
+            history_pages_per_second: 10_000,
             connections_max: 20_000,
             request_timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(10),

@@ -40,10 +40,12 @@ pub enum Transport {
     Sse,
     Grpc,
     Stdio,
+    A2a,
 }
 
 impl Transport {
-    pub const ALL: [Transport; 6] = [Self::Http, Self::Rpc, Self::WebSocket, Self::Sse, Self::Grpc, Self::Stdio];
+    pub const ALL: [Transport; 7] =
+        [Self::Http, Self::Rpc, Self::WebSocket, Self::Sse, Self::Grpc, Self::Stdio, Self::A2a];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,6 +55,7 @@ impl Transport {
             Self::Sse => "sse",
             Self::Grpc => "grpc",
             Self::Stdio => "stdio",
+            Self::A2a => "a2a",
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::grpc::{RuntimeServer, Service};
 use crate::http::json_response;
 use crate::problem::Problem;
 use crate::state::State;
-use crate::{events, http as commands, openapi, ws};
+use crate::{a2a, channels, events, http as commands, openapi, ws};
 
 pub(crate) fn router(state: Arc<State>) -> Router {
     let max = state.limits.body_bytes_max;
@@ -22,9 +22,14 @@ pub(crate) fn router(state: Arc<State>) -> Router {
     Router::new()
         .route("/rpc", post(commands::rpc).get(ws::upgrade))
         .route("/v1/{command}", post(commands::routed_command))
+        .route("/v1/channels/stream", post(channels::stream))
         .route("/v1/channels/{method}", post(commands::routed_channel_command))
+        .route("/v1/channels/{channel_id}/events", get(channels::channel_events))
         .route("/v1/sessions/{session_id}/events", get(events::session_events))
         .route("/v1/feed", get(events::feed))
+        .route("/a2a", post(a2a::routed))
+        .route("/.well-known/agent-card.json", get(a2a::card))
+        .route("/.well-known/agent.json", get(a2a::card_of_april_2025))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))

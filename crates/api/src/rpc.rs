@@ -34,12 +34,12 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct Answer<'a, E> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Fault>,
+    error: Option<E>,
     id: Option<&'a RawValue>,
 }
 
@@ -54,6 +54,11 @@ pub(crate) struct Fault {
 impl Fault {
     pub(crate) fn new(code: i32, refusal: Refusal) -> Self {
         Self { code, message: refusal.message.clone(), data: Box::new(refusal) }
+    }
+
+    /// What kind of refusal it is.
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.data.code
     }
 }
 
@@ -90,8 +95,8 @@ pub(crate) fn invalid_request(why: impl Into<String>) -> Fault {
     Fault::new(INVALID_REQUEST, Refusal::invalid(why))
 }
 
-/// An answer as bytes.
-pub(crate) fn answer(id: Option<&RawValue>, outcome: Result<&RawValue, Fault>) -> Vec<u8> {
+/// An answer as bytes, with an error object of the protocol that is spoken.
+pub(crate) fn answer<E: Serialize>(id: Option<&RawValue>, outcome: Result<&RawValue, E>) -> Vec<u8> {
     let (result, error) = match outcome {
         Ok(result) => (Some(result), None),
         Err(fault) => (None, Some(fault)),
@@ -170,7 +175,7 @@ pub(crate) async fn one(state: &State, transport: Transport, caller: &Caller, te
     state.metrics.request(transport, &request.method, code, started);
     let id = request.id?;
     Some(match outcome {
-        Ok(result) => answer(Some(id), Ok(&result)),
+        Ok(result) => answer::<Fault>(Some(id), Ok(&result)),
         Err(fault) => answer(Some(id), Err(fault)),
     })
 }

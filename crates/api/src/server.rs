@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
+use crate::a2a;
 use crate::auth::{AuthOptions, Authenticator};
 use crate::http::{command, direct_command};
 use crate::limits::TransportLimits;
@@ -32,6 +33,8 @@ pub struct ServerOptions {
     pub limits: TransportLimits,
     /// How often an idle stream says that it is alive.
     pub heartbeat: Duration,
+    /// Where clients reach this server, if that is not where it listens. Stands in the agent card.
+    pub public_url: Option<String>,
     /// Figures of the store for `/metrics`.
     pub store_stats: Option<StoreStats>,
 }
@@ -65,7 +68,8 @@ pub async fn bind(runtime: Runtime, options: ServerOptions) -> io::Result<Server
     let store = options.store_stats.map(|stats| -> Source { Box::new(move || stats()) });
     let sources = std::iter::once(runtime_source(runtime.clone())).chain(store).collect();
     let metrics = Metrics::new(sources);
-    let state = State::new(runtime, auth, dev, options.limits, options.heartbeat, Arc::new(metrics));
+    let mut state = State::new(runtime, auth, dev, options.limits, options.heartbeat, Arc::new(metrics));
+    state.public_url = options.public_url;
     Ok(Server { listener, state: Arc::new(state) })
 }
 
@@ -168,6 +172,10 @@ fn service(
         async move {
             if direct_command(request.method(), request.uri().path()).is_some() {
                 return Ok(Box::pin(direct(&state, peer, request)).await);
+            }
+            if request.method() == http::Method::POST && request.uri().path() == "/a2a" {
+                let (head, body) = request.into_parts();
+                return Ok(Box::pin(a2a::endpoint(&state, &head, peer, body)).await);
             }
             Box::pin(routed(app, peer, place, request)).await
         }

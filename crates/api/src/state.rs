@@ -2,20 +2,19 @@
 
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use factum_model::{ErrorCode, Refusal, Trace};
 use factum_runtime::{CallError, Caller, Runtime};
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 
 use crate::auth::{Authenticator, unauthenticated};
+use crate::channels;
 use crate::limits::{TransportLimits, check_depth};
 use crate::metrics::{Metrics, Open, Transport};
+use crate::rate::Rates;
 
 /// The longest `traceparent` that is looked at.
 const TRACEPARENT_BYTES: usize = 55;
@@ -28,7 +27,9 @@ pub(crate) struct State {
     pub(crate) limits: TransportLimits,
     pub(crate) heartbeat: Duration,
     pub(crate) metrics: Arc<Metrics>,
-    rate: DefaultKeyedRateLimiter<(Arc<str>, Arc<str>)>,
+    /// Where clients reach this server, if the operator says so.
+    pub(crate) public_url: Option<String>,
+    rates: Rates,
 }
 
 /// The remote address of a request, put there by the accept loop.
@@ -70,10 +71,8 @@ impl State {
         heartbeat: Duration,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let at_least_one = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(at_least_one(limits.requests_per_second))
-            .allow_burst(at_least_one(limits.requests_burst));
-        Self { runtime, auth, dev, limits, heartbeat, metrics, rate: RateLimiter::keyed(quota) }
+        let rates = Rates::new(&limits);
+        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, rates }
     }
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.
@@ -107,19 +106,12 @@ impl State {
     }
 
     pub(crate) fn check_rate(&self, caller: &Caller) -> Result<(), Refusal> {
-        let Err(not_until) = self.rate.check_key(&(caller.account.clone(), caller.principal.clone())) else {
-            return Ok(());
-        };
-        let wait = not_until.wait_time_from(DefaultClock::default().now());
-        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
-        let message = format!("more than {} requests a second", self.limits.requests_per_second);
-        Err(Refusal::new(ErrorCode::RateLimited, message).with("retry_after_ms", wait_ms))
+        self.rates.check(caller)
     }
 
     /// Forgets principals that have not called for a while.
     pub(crate) fn sweep_rates(&self) {
-        self.rate.retain_recent();
-        self.rate.shrink_to_fit();
+        self.rates.sweep();
     }
 
     /// Carries a command out within the time limit.
@@ -129,6 +121,11 @@ impl State {
         if !params.trim_start().starts_with('{') {
             return Err(Refusal::invalid("params must be an object").into());
         }
+        if method == channels::STREAM {
+            let message = "channels/stream is a stream: POST /a2a or /v1/channels/stream, or ask on a WebSocket";
+            return Err(Refusal::invalid(message).into());
+        }
+        self.rates.check_command(caller, method)?;
         let call = self.runtime.call_by_name(caller, method, params);
         match tokio::time::timeout(self.limits.request_timeout, call).await {
             Ok(answer) => answer,

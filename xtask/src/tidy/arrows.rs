@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("agent", &["model", "sandbox"]),
     ("runtime", &["model", "engine", "store", "agent"]),
+    ("a2a", &["model"]),
     ("api", &["model", "runtime", "a2a", "push"]),
     ("testkit", &["model", "engine", "store", "agent", "runtime", "api", "sandbox", "a2a", "push"]),
 ];

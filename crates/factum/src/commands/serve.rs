@@ -68,6 +68,7 @@ pub(crate) async fn listen(
         auth,
         limits: settings.transport_limits(),
         heartbeat: Duration::from_millis(settings.server.heartbeat_ms),
+        public_url: Some(settings.server.public_url.clone()).filter(|url| !url.is_empty()),
         store_stats: Some(store_stats(opened.store.clone())),
     };
     let served = async {

@@ -19,6 +19,8 @@ impl Settings {
             json_depth_max: limits.json_depth_max,
             requests_per_second: limits.requests_per_second,
             requests_burst: limits.requests_burst,
+            publishes_per_second: limits.publishes_per_second,
+            history_pages_per_second: limits.history_pages_per_second,
             connections_max: limits.connections_max,
             request_timeout: Duration::from_millis(limits.request_timeout_ms),
             header_timeout: Duration::from_millis(limits.header_timeout_ms),

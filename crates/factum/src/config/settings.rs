@@ -122,6 +122,9 @@ settings! {
     server: Server {
         /// Where to listen. Port 0 picks a free one.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 7420)), "FACTUM_LISTEN";
+        /// Where clients reach this server, where that is not where it listens: `https://agents.example.com`. Stands in the
+        /// agent card. Empty: where a client reached it.
+        public_url: String = String::new();
         /// The longest silence on a stream before a heartbeat is sent.
         heartbeat_ms: u64 = 15_000;
     }
@@ -135,6 +138,10 @@ settings! {
         requests_per_second: u32 = TransportLimits::default().requests_per_second;
         /// Requests of one principal at once, above the average.
         requests_burst: u32 = TransportLimits::default().requests_burst;
+        /// Messages a principal may publish each second, in all its channels.
+        publishes_per_second: u32 = TransportLimits::default().publishes_per_second;
+        /// Pages of channel history a principal may read each second.
+        history_pages_per_second: u32 = TransportLimits::default().history_pages_per_second;
         /// Open connections.
         connections_max: usize = TransportLimits::default().connections_max;
         /// How long one request may take. Streams are not requests.
