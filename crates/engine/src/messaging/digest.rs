@@ -5,7 +5,7 @@
 //! keys does not matter, that of parts and references does. Numbers are the same where JSON writes them the same.
 
 use factum_model::commands::PublishMessage;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::content::{CONTENT, DISCRIMINATORS, LEGACY, artifact_refs, task_refs};
 use crate::digest::{sha256, write_canonical};
@@ -38,21 +38,21 @@ pub fn content_digest(command: &PublishMessage) -> String {
 
 fn write_part(part: &Value, out: &mut Vec<u8>) {
     match part {
-        Value::Object(fields) => write_fields(fields.iter().filter(|field| has_meaning(fields, field)), out),
+        Value::Object(fields) => write_fields(fields.iter().filter(has_meaning), out),
         // Refused as a part; written all the same, so that the digest is total.
         other => write_canonical(other, out),
     }
 }
 
-/// Discriminators repeat what the content field says; other fields that are null or empty say nothing.
-fn has_meaning(part: &Map<String, Value>, (key, value): &(&String, &Value)) -> bool {
+/// Discriminators repeat what the content's field says; other fields that are null or empty say nothing.
+fn has_meaning((key, value): &(&String, &Value)) -> bool {
     let key = key.as_str();
-    if DISCRIMINATORS.contains(&key) {
-        // A word of the caller's own is kept, and so is one whose content is in another field.
-        let repeats = |word: &str| LEGACY.contains(&word) && part.contains_key(word);
-        return !is_empty(value) && !value.as_str().is_some_and(repeats);
+    if CONTENT.contains(&key) {
+        return !value.is_null();
     }
-    if CONTENT.contains(&key) { !value.is_null() } else { !is_empty(value) }
+    // A word of the caller's own is no form, and stays.
+    let names_form = DISCRIMINATORS.contains(&key) && value.as_str().is_some_and(|word| LEGACY.contains(&word));
+    !names_form && !is_empty(value)
 }
 
 fn is_empty(value: &Value) -> bool {

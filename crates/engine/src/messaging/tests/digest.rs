@@ -1,0 +1,92 @@
+//! What is the same message for an idempotency key, and what is another one.
+
+use factum_model::commands::PublishMessage;
+use serde_json::{Value, json};
+
+use super::world::parse;
+use crate::messaging::content_digest;
+
+fn digest(params: &Value) -> String {
+    content_digest(&parse::<PublishMessage>(params.clone()))
+}
+
+fn with(field: &str, value: Value) -> Value {
+    json!({ "parts": [{ "text": "a" }], field: value })
+}
+
+fn parts(parts: Value) -> Value {
+    json!({ "parts": parts })
+}
+
+#[test]
+fn equal_by_meaning() {
+    let plain = parts(json!([{ "text": "a" }]));
+    let table = [
+        (plain.clone(), parts(json!([{ "type": "text", "text": "a" }]))),
+        (plain.clone(), parts(json!([{ "text": "a", "kind": "text" }]))),
+        (plain.clone(), parts(json!([{ "text": "a", "metadata": {}, "filename": "", "raw": null, "list": [] }]))),
+        (plain.clone(), with("artifactRefs", json!(null))),
+        (plain.clone(), with("artifactRefs", json!([]))),
+        (plain.clone(), with("taskRefs", json!([]))),
+        (plain.clone(), with("metadata", json!({}))),
+        (plain.clone(), with("replyToId", json!(null))),
+        // Where a message is sent to and with which key is not what it says.
+        (plain.clone(), with("channelId", json!("chan_1"))),
+        (plain.clone(), with("idempotencyKey", json!("k"))),
+        (
+            parts(json!([{ "data": { "a": 1, "b": 2 } }])),
+            parts(json!([{ "kind": "data", "data": { "b": 2, "a": 1 } }])),
+        ),
+        (
+            parts(json!([{ "url": "u", "mediaType": "m" }])),
+            parts(json!([{ "mediaType": "m", "type": "file", "url": "u" }])),
+        ),
+        (with("metadata", json!({ "a": { "x": 1, "y": 2 } })), with("metadata", json!({ "a": { "y": 2, "x": 1 } }))),
+    ];
+    for (one, other) in table {
+        assert_eq!(digest(&one), digest(&other), "{one} and {other}");
+    }
+}
+
+/// Each of these is another message than all the others.
+#[test]
+fn different_by_meaning() {
+    let all = [
+        parts(json!([{ "text": "a" }])),
+        parts(json!([{ "text": "b" }])),
+        parts(json!([{ "text": "" }])),
+        parts(json!([{ "raw": "" }])),
+        parts(json!([{ "raw": "a" }])),
+        parts(json!([{ "url": "a" }])),
+        parts(json!([{ "data": null }])),
+        parts(json!([{ "data": {} }])),
+        parts(json!([{ "data": [] }])),
+        parts(json!([{ "data": "" }])),
+        parts(json!([{ "data": "a" }])),
+        parts(json!([{ "data": { "a": null } }])),
+        parts(json!([{ "data": 1 }])),
+        parts(json!([{ "data": "1" }])),
+        parts(json!([{ "data": [1, 2] }])),
+        parts(json!([{ "data": [2, 1] }])),
+        parts(json!([{ "text": "a", "metadata": { "x": 1 } }])),
+        parts(json!([{ "text": "a", "filename": "x" }])),
+        parts(json!([{ "type": "image", "text": "a" }])),
+        parts(json!([{ "text": "a" }, { "text": "b" }])),
+        parts(json!([{ "text": "b" }, { "text": "a" }])),
+        parts(json!([{ "text": "ab" }])),
+        with("artifactRefs", json!(["x"])),
+        with("artifactRefs", json!(["x", "y"])),
+        with("artifactRefs", json!(["y", "x"])),
+        with("taskRefs", json!(["x"])),
+        with("metadata", json!({ "x": 1 })),
+        with("metadata", json!({ "x": null })),
+        with("replyToId", json!("x")),
+        with("threadId", json!("x")),
+    ];
+    for (n, one) in all.iter().enumerate() {
+        assert_eq!(digest(one), digest(one));
+        for other in &all[n + 1..] {
+            assert_ne!(digest(one), digest(other), "{one} and {other}");
+        }
+    }
+}
