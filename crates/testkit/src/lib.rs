@@ -1,5 +1,5 @@
 //! What tests of the whole thing are made of: servers to start and kill, clients of every transport, readers that resume,
-//! and the checker that looks for anything lost, doubled or reordered.
+//! and the checkers that look for anything lost, doubled or reordered.
 //!
 //! Everything here drives the real binary over real sockets and pipes, except [`clients::Local`], which is the runtime
 //! without any transport and the reference the others are compared with. Nothing here decides what is right: a helper that
@@ -12,6 +12,7 @@
     reason = "test support touches the world, and a test that cannot go on panics"
 )]
 
+pub mod channel_history;
 pub mod clients;
 pub mod history;
 pub mod normal;
@@ -19,6 +20,7 @@ pub mod server;
 pub mod sse;
 pub mod wait;
 
+pub use channel_history::ChannelHistory;
 pub use clients::{Client, Outcome};
 pub use history::History;
 pub use normal::normalise;
