@@ -12,9 +12,9 @@ use secrecy::ExposeSecret;
 use super::Place;
 use super::child::Server;
 use super::load::{Load, drive};
-use super::measure::{Latencies, middle, middle_ratio};
 use super::place::TURN;
 use super::report::{Cell, Report};
+use super::rounds::Rounds;
 use super::wire::Target;
 use crate::client::Credential;
 
@@ -66,12 +66,12 @@ async fn beside_echo(http: &Http, place: &Place) -> Result<Report> {
         }
         let cpu_after = (bare.cpu()?, server.cpu()?);
         let mut row = vec![("clients", Cell::Count(clients as u64)), ("echo_per_s", reference.per_second())];
-        row.push(("echo_p50_ms", Cell::Millis(reference.latencies.millis(0.5))));
-        row.push(("echo_p99_ms", Cell::Millis(reference.latencies.millis(0.99))));
+        row.push(("echo_p50_ms", reference.millis(0.5)));
+        row.push(("echo_p99_ms", reference.millis(0.99)));
         row.push(("echo_cpu_us", reference.cpu_each(cpu_after.0 - cpu_before.0)));
-        row.extend(figures.cells());
+        row.extend(cells(&figures));
         row.push(("cpu_us", figures.cpu_each(cpu_after.1 - cpu_before.1)));
-        row.push(("ratio", Cell::Ratio(middle_ratio(&figures.rates, &reference.rates))));
+        row.push(("ratio", figures.ratio(&reference)));
         report.row(row);
         server.kill().await?;
     }
@@ -89,7 +89,7 @@ async fn one_server(http: &Http, url: &str, place: &Place) -> Result<Report> {
             figures.add(side.drive(clients, TURN).await?);
         }
         let mut row = vec![("clients", Cell::Count(clients as u64))];
-        row.extend(figures.cells());
+        row.extend(cells(&figures));
         report.row(row);
     }
     Ok(report)
@@ -111,33 +111,6 @@ impl Side {
     }
 }
 
-/// What the rounds of one side gave.
-struct Rounds {
-    rates: Vec<f64>,
-    latencies: Latencies,
-}
-
-impl Rounds {
-    fn new() -> Result<Self> {
-        Ok(Self { rates: Vec::new(), latencies: Latencies::new()? })
-    }
-
-    fn add(&mut self, load: Load) {
-        self.rates.push(load.per_second);
-        self.latencies.merge(&load.latencies);
-    }
-
-    /// Processor time of the server for each request.
-    fn cpu_each(&self, spent: Duration) -> Cell {
-        Cell::Micros(spent.as_secs_f64() * 1e6 / self.latencies.len() as f64)
-    }
-
-    fn per_second(&self) -> Cell {
-        Cell::PerSecond(middle(&self.rates))
-    }
-
-    fn cells(&self) -> [(&'static str, Cell); 3] {
-        let millis = |quantile| Cell::Millis(self.latencies.millis(quantile));
-        [("factum_per_s", self.per_second()), ("p50_ms", millis(0.5)), ("p99_ms", millis(0.99))]
-    }
+fn cells(figures: &Rounds) -> [(&'static str, Cell); 3] {
+    [("factum_per_s", figures.per_second()), ("p50_ms", figures.millis(0.5)), ("p99_ms", figures.millis(0.99))]
 }

@@ -1,4 +1,4 @@
-//! A number of clients, each with a connection of its own, asking the same thing again and again for a while.
+//! A number of clients, each with a connection of its own, asking again and again for a while.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,33 +16,59 @@ pub(super) struct Load {
     pub(super) latencies: Latencies,
 }
 
-/// Asks for `time`. Connections are made before the clock runs.
-pub(super) async fn drive(target: &Target, request: &[u8], clients: usize, time: Duration) -> Result<Load> {
-    let request: Arc<[u8]> = request.into();
-    let mut connections = Vec::with_capacity(clients);
-    for _ in 0..clients {
-        connections.push(Connection::open(target).await?);
-    }
-    let started = Instant::now();
-    let mut tasks = JoinSet::new();
-    for connection in connections {
-        tasks.spawn(ask(connection, request.clone(), started + time));
-    }
-    let mut latencies = Latencies::new()?;
-    while let Some(done) = tasks.join_next().await {
-        latencies.merge(&done??);
-    }
-    Ok(Load { per_second: latencies.len() as f64 / started.elapsed().as_secs_f64(), latencies })
+/// A client that asks one thing at a time.
+pub(super) trait Ask: Send + 'static {
+    /// Asks once and waits for the whole answer, which has to be a success.
+    fn ask(&mut self) -> impl Future<Output = Result<()>> + Send;
 }
 
-async fn ask(mut connection: Connection, request: Arc<[u8]>, until: Instant) -> Result<Latencies> {
+/// Asks an HTTP server the same for `time`. Connections are made before the clock runs.
+pub(super) async fn drive(target: &Target, request: &[u8], clients: usize, time: Duration) -> Result<Load> {
+    let request: Arc<[u8]> = request.into();
+    let mut askers = Vec::with_capacity(clients);
+    for _ in 0..clients {
+        askers.push(Caller { connection: Connection::open(target).await?, request: request.clone() });
+    }
+    let (load, _) = ask_for(askers, time).await?;
+    Ok(load)
+}
+
+/// Lets all of them ask for `time` and gives them back, with their connections open.
+pub(super) async fn ask_for<A: Ask>(askers: Vec<A>, time: Duration) -> Result<(Load, Vec<A>)> {
+    let started = Instant::now();
+    let mut tasks = JoinSet::new();
+    for asker in askers {
+        tasks.spawn(ask_until(asker, started + time));
+    }
+    let (mut latencies, mut askers) = (Latencies::new()?, Vec::new());
+    while let Some(done) = tasks.join_next().await {
+        let (asker, own) = done??;
+        latencies.merge(&own);
+        askers.push(asker);
+    }
+    Ok((Load { per_second: latencies.len() as f64 / started.elapsed().as_secs_f64(), latencies }, askers))
+}
+
+async fn ask_until<A: Ask>(mut asker: A, until: Instant) -> Result<(A, Latencies)> {
     let mut latencies = Latencies::new()?;
     let mut now = Instant::now();
     while now < until {
-        connection.call(&request).await?;
+        asker.ask().await?;
         let answered = Instant::now();
         latencies.record(answered - now);
         now = answered;
     }
-    Ok(latencies)
+    Ok((asker, latencies))
+}
+
+/// Sends the same request over HTTP.
+struct Caller {
+    connection: Connection,
+    request: Arc<[u8]>,
+}
+
+impl Ask for Caller {
+    async fn ask(&mut self) -> Result<()> {
+        self.connection.call(&self.request).await.map(drop)
+    }
 }

@@ -12,6 +12,7 @@
 //!   sessions  the smallest session
 //!   restart   an empty store
 //!   memory    a session as JSON; a subscriber of echo
+//!   peers     echo                 what others take to make a message durable
 //! ```
 //!
 //! Deliberately absent: pass and fail. A benchmark is read by a person; what must hold is in the tests, and no test here
@@ -22,6 +23,7 @@ pub(crate) mod echo;
 pub(crate) mod fanout;
 pub(crate) mod http;
 pub(crate) mod memory;
+pub(crate) mod peers;
 pub(crate) mod report;
 pub(crate) mod restart;
 pub(crate) mod resume;
@@ -36,6 +38,7 @@ mod measure;
 mod place;
 mod preload;
 mod publish;
+mod rounds;
 mod sse;
 mod subscribers;
 mod wire;

@@ -10,10 +10,13 @@ use crate::bench::commits::Commits;
 use crate::bench::fanout::Fanout;
 use crate::bench::http::Http;
 use crate::bench::memory::Memory;
+use crate::bench::peers::Peers;
 use crate::bench::restart::Restart;
 use crate::bench::resume::Resume;
 use crate::bench::sessions::Sessions;
-use crate::bench::{Place, Report, commits, echo, fanout, http, memory, raise_open_files, restart, resume, sessions};
+use crate::bench::{
+    Place, Report, commits, echo, fanout, http, memory, peers, raise_open_files, restart, resume, sessions,
+};
 use crate::cli::App;
 use crate::client::Credential;
 use crate::failure::{Exit, Problem};
@@ -49,7 +52,9 @@ enum What {
     Restart(Restart),
     /// Memory for each idle session and each subscriber.
     Memory(Memory),
-    /// All of them, one after another.
+    /// Redis, PostgreSQL and NATS, where they are installed, with durable settings.
+    Peers(Peers),
+    /// All of them but the peers, one after another.
     All(All),
     /// The server that the others are compared with.
     #[command(hide = true)]
@@ -109,6 +114,7 @@ impl What {
             Self::Sessions(sessions) => sessions::run(sessions, place).await,
             Self::Restart(restart) => restart::run(restart, place).await,
             Self::Memory(memory) => memory::run(memory, place).await,
+            Self::Peers(peers) => peers::run(peers, place).await,
             Self::All(_) | Self::EchoServer => Err(Problem::cannot_run("this is not one benchmark").into()),
         }
     }
