@@ -1,4 +1,4 @@
-//! One session, many subscribers: how fast its events reach all of them, beside a bare broadcast of the same frames.
+//! One session or one messaging channel, many subscribers: how fast its events reach all of them, beside a bare broadcast of the same frames.
 //!
 //! A turn is submitted when every subscriber has the one before. So the latencies are those of delivery and not of a
 //! queue, and neither server is asked for more than it can do.
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::Place;
 use super::child::Server;
 use super::measure::{Latencies, middle, middle_ratio};
-use super::publish::{Frames, Publish, Turns};
+use super::publish::{Frames, Messages, Publish, Size, Source, Turns};
 use super::report::{Cell, Report};
 use super::subscribers::Subscribers;
 use super::wire::Target;
@@ -26,33 +26,65 @@ pub(crate) struct Fanout {
     /// How long each round is.
     #[arg(long, default_value_t = 3, value_name = "SECONDS")]
     pub(crate) seconds: u64,
+    /// A messaging channel with one publisher, instead of a session.
+    #[arg(long)]
+    pub(crate) channel: bool,
 }
 
 pub(crate) async fn run(fanout: &Fanout, place: &Place) -> Result<Report> {
-    let mut report = Report::new("fanout", "events to the subscribers of one session beside a bare broadcast");
     let scratch = place.scratch()?;
-    let time = Duration::from_secs(fanout.seconds);
     let bare = Server::bare().await?;
     let server = Server::factum(scratch.path()).await?;
-    let (bare_target, target) = (Target::local(bare.address()), Target::local(server.address()));
-    let mut turns = Turns::begin(&target).await?;
-    let mut frames = Frames::begin(&bare_target, turns.probe(&target).await?).await?;
-    for &count in &fanout.subscribers {
-        place.note(&format!("fanout: {count} subscribers"));
-        let (mut reference, mut ours) = (Side::new()?, Side::new()?);
-        for _ in 0..place.rounds {
-            let before = bare.memory_bytes()?;
-            let subscribers = Subscribers::open(&bare_target, Frames::PATH, frames.newest(), count).await?;
-            reference.memory(before, bare.memory_bytes()?, count);
-            reference.deliver(&mut frames, subscribers, time).await?;
-            let before = server.memory_bytes()?;
-            let subscribers = Subscribers::open(&target, &turns.path(), turns.newest(), count).await?;
-            ours.memory(before, server.memory_bytes()?, count);
-            ours.deliver(&mut turns, subscribers, time).await?;
-        }
-        report.row(row(count, &reference, &ours));
+    let servers = Servers { bare: &bare, ours: &server };
+    let target = Target::local(server.address());
+    if fanout.channel {
+        let mut report = Report::new("fanout", "messages to the subscribers of one channel beside a bare broadcast");
+        let (mut messages, size) = Messages::begin(&target).await?;
+        servers.measure(fanout, place, &mut messages, size, &mut report).await?;
+        return Ok(report);
     }
+    let mut report = Report::new("fanout", "events to the subscribers of one session beside a bare broadcast");
+    let mut turns = Turns::begin(&target).await?;
+    let size = turns.probe(&target).await?;
+    servers.measure(fanout, place, &mut turns, size, &mut report).await?;
     Ok(report)
+}
+
+/// The two that take turns.
+struct Servers<'a> {
+    bare: &'a Server,
+    ours: &'a Server,
+}
+
+impl Servers<'_> {
+    async fn measure(
+        &self,
+        fanout: &Fanout,
+        place: &Place,
+        publisher: &mut impl Source,
+        size: Size,
+        report: &mut Report,
+    ) -> Result<()> {
+        let (bare_target, target) = (Target::local(self.bare.address()), Target::local(self.ours.address()));
+        let mut frames = Frames::begin(&bare_target, size).await?;
+        let time = Duration::from_secs(fanout.seconds);
+        for &count in &fanout.subscribers {
+            place.note(&format!("fanout: {count} subscribers"));
+            let (mut reference, mut ours) = (Side::new()?, Side::new()?);
+            for _ in 0..place.rounds {
+                let before = self.bare.memory_bytes()?;
+                let subscribers = Subscribers::open(&bare_target, Frames::PATH, frames.newest(), count).await?;
+                reference.memory(before, self.bare.memory_bytes()?, count);
+                reference.deliver(&mut frames, subscribers, time).await?;
+                let before = self.ours.memory_bytes()?;
+                let subscribers = Subscribers::open(&target, &publisher.path(), publisher.newest(), count).await?;
+                ours.memory(before, self.ours.memory_bytes()?, count);
+                ours.deliver(publisher, subscribers, time).await?;
+            }
+            report.row(row(count, &reference, &ours));
+        }
+        Ok(())
+    }
 }
 
 fn row(count: usize, reference: &Side, ours: &Side) -> Vec<(&'static str, Cell)> {

@@ -16,7 +16,7 @@ use super::Place;
 use super::child::Server;
 use super::history::{Author, Grain};
 use super::http;
-use super::publish::{Frames, Turns};
+use super::publish::{Frames, Source, Turns};
 use super::report::{Cell, Report};
 use super::restart::ACCOUNT;
 use super::subscribers::Subscribers;

@@ -12,18 +12,20 @@
 //!   sessions  the smallest session
 //!   restart   an empty store
 //!   memory    a session as JSON; a subscriber of echo
-//!   peers     echo                 what others take to make a message durable
+//!   publish   echo                 the same stack; and Redis, PostgreSQL and NATS with durable settings
+//!   channels  the shortest channel, the fewest channels
 //! ```
 //!
 //! Deliberately absent: pass and fail. A benchmark is read by a person; what must hold is in the tests, and no test here
 //! or there depends on how fast a machine is.
 
+pub(crate) mod channels;
 pub(crate) mod commits;
 pub(crate) mod echo;
 pub(crate) mod fanout;
 pub(crate) mod http;
 pub(crate) mod memory;
-pub(crate) mod peers;
+pub(crate) mod messages;
 pub(crate) mod report;
 pub(crate) mod restart;
 pub(crate) mod resume;
@@ -35,6 +37,7 @@ mod floor;
 mod history;
 mod load;
 mod measure;
+mod peers;
 mod place;
 mod preload;
 mod publish;

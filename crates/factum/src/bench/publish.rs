@@ -1,11 +1,12 @@
-//! Who makes the events of a stream that others follow: turns of a session here, plain frames on the bare server.
+//! Who makes the events of a stream that others follow: turns of a session or messages of a channel here, plain frames on the bare server.
 
 use anyhow::{Context, Result};
-use factum_model::commands::SubmitTurnResult;
+use factum_model::commands::{PublishMessageResult, SubmitTurnResult};
 use factum_model::id::SessionId;
 use serde_json::json;
 
 use super::echo::frames_of;
+use super::messages::{create_channel, publish_request};
 use super::sse::Events;
 use super::wire::{Connection, Target};
 
@@ -16,6 +17,15 @@ const PROBE_TURNS: u64 = 20;
 pub(super) trait Publish {
     /// The number of an event that is now on its way to every subscriber.
     async fn publish(&mut self) -> Result<u64>;
+}
+
+/// Something of ours that others can follow.
+pub(super) trait Source: Publish {
+    /// Where.
+    fn path(&self) -> String;
+
+    /// The number of the newest event.
+    fn newest(&self) -> u64;
 }
 
 /// Turns of one session: each interrupts the one before, whose agent waits.
@@ -32,15 +42,6 @@ impl Turns {
         let first = submit(&mut connection, &request(target, None)).await?;
         let request = request(target, Some(&first.session_id));
         Ok(Self { connection, request, session_id: first.session_id, newest: first.sequence })
-    }
-
-    /// Where to follow it.
-    pub(super) fn path(&self) -> String {
-        format!("/v1/sessions/{}/events", self.session_id)
-    }
-
-    pub(super) fn newest(&self) -> u64 {
-        self.newest
     }
 
     /// How many events a turn makes and how large they are as messages, in the middle of some turns.
@@ -61,9 +62,65 @@ impl Turns {
     }
 }
 
+impl Source for Turns {
+    fn path(&self) -> String {
+        format!("/v1/sessions/{}/events", self.session_id)
+    }
+
+    fn newest(&self) -> u64 {
+        self.newest
+    }
+}
+
 impl Publish for Turns {
     async fn publish(&mut self) -> Result<u64> {
         self.newest = submit(&mut self.connection, &self.request).await?.sequence;
+        Ok(self.newest)
+    }
+}
+
+/// Messages of one channel.
+pub(super) struct Messages {
+    connection: Connection,
+    request: Vec<u8>,
+    channel_id: String,
+    newest: u64,
+}
+
+impl Messages {
+    /// A channel with its first message, and how large that is on the wire.
+    pub(super) async fn begin(target: &Target) -> Result<(Self, Size)> {
+        let mut connection = Connection::open(target).await?;
+        let channel_id = create_channel(target, &mut connection).await?;
+        let request = publish_request(target, &channel_id, "Look through the open incidents.");
+        let mut messages = Self { connection, request, channel_id, newest: 0 };
+        let first = messages.publish().await?;
+        let mut events = Events::open(target, &messages.path(), 0).await?;
+        let (mut ids, mut newest) = (Vec::new(), 0);
+        while newest < first {
+            events.next(&mut ids).await?;
+            newest = ids.last().copied().unwrap_or(newest);
+        }
+        Ok((messages, Size { events: 1, bytes: (events.bytes() / first) as usize }))
+    }
+}
+
+impl Source for Messages {
+    fn path(&self) -> String {
+        format!("/v1/channels/{}/events", self.channel_id)
+    }
+
+    fn newest(&self) -> u64 {
+        self.newest
+    }
+}
+
+impl Publish for Messages {
+    async fn publish(&mut self) -> Result<u64> {
+        let answer = self.connection.call(&self.request).await?;
+        let answer: PublishMessageResult =
+            serde_json::from_slice(answer).context("the answer to channels/publish does not parse")?;
+        self.newest = answer.event.sequence;
         Ok(self.newest)
     }
 }

@@ -6,16 +6,17 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
 use super::block_on;
+use crate::bench::channels::Channels;
 use crate::bench::commits::Commits;
 use crate::bench::fanout::Fanout;
 use crate::bench::http::Http;
 use crate::bench::memory::Memory;
-use crate::bench::peers::Peers;
+use crate::bench::messages::Publishing;
 use crate::bench::restart::Restart;
 use crate::bench::resume::Resume;
 use crate::bench::sessions::Sessions;
 use crate::bench::{
-    Place, Report, commits, echo, fanout, http, memory, peers, raise_open_files, restart, resume, sessions,
+    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, restart, resume, sessions,
 };
 use crate::cli::App;
 use crate::client::Credential;
@@ -52,9 +53,11 @@ enum What {
     Restart(Restart),
     /// Memory for each idle session and each subscriber.
     Memory(Memory),
-    /// Redis, PostgreSQL and NATS, where they are installed, with durable settings.
-    Peers(Peers),
-    /// All of them but the peers, one after another.
+    /// A message published over HTTP beside a bare echo, and Redis, PostgreSQL and NATS where they are installed.
+    Publish(Publishing),
+    /// Publishing by how long a channel is and how many there are.
+    Channels(Channels),
+    /// All of them, one after another.
     All(All),
     /// The server that the others are compared with.
     #[command(hide = true)]
@@ -114,7 +117,8 @@ impl What {
             Self::Sessions(sessions) => sessions::run(sessions, place).await,
             Self::Restart(restart) => restart::run(restart, place).await,
             Self::Memory(memory) => memory::run(memory, place).await,
-            Self::Peers(peers) => peers::run(peers, place).await,
+            Self::Publish(publish) => messages::run(publish, place).await,
+            Self::Channels(channels) => channels::run(channels, place).await,
             Self::All(_) | Self::EchoServer => Err(Problem::cannot_run("this is not one benchmark").into()),
         }
     }
@@ -133,7 +137,17 @@ fn quick() -> Vec<What> {
     vec![
         What::Commits(Commits { clients: clients.clone(), preload: 0, seconds: 1 }),
         What::Http(Http { clients, seconds: 1, url, credential }),
-        What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1 }),
+        What::Publish(Publishing {
+            peers: Vec::new(),
+            alone: true,
+            clients: 64,
+            channels: 64,
+            payload: 256,
+            seconds: 1,
+        }),
+        What::Channels(Channels { messages: vec![100, 10_000], channels: vec![10, 1_000] }),
+        What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: false }),
+        What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
         What::Sessions(Sessions { sizes: vec![100, 10_000] }),
         What::Restart(Restart { events: vec![100_000] }),
@@ -148,7 +162,17 @@ fn thorough() -> Vec<What> {
         What::Commits(Commits { clients: clients(), preload: 0, seconds: 2 }),
         What::Commits(Commits { clients: vec![64], preload: 5_000_000, seconds: 2 }),
         What::Http(Http { clients: clients(), seconds: 5, url, credential }),
-        What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3 }),
+        What::Publish(Publishing {
+            peers: Vec::new(),
+            alone: false,
+            clients: 64,
+            channels: 64,
+            payload: 256,
+            seconds: 5,
+        }),
+        What::Channels(Channels { messages: vec![100, 10_000_000], channels: vec![10, 100_000] }),
+        What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: false }),
+        What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
         What::Sessions(Sessions { sizes: vec![100, 10_000, 1_000_000] }),
         What::Restart(Restart { events: vec![1_000_000, 10_000_000] }),

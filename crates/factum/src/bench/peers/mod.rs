@@ -18,7 +18,6 @@ mod nats;
 mod postgres;
 mod process;
 mod redis;
-mod run;
 mod socket;
 
 use std::path::Path;
@@ -29,7 +28,6 @@ use anyhow::Result;
 
 use super::load::{Load, ask_for};
 use process::Process;
-pub(crate) use run::{Peers, run};
 
 /// A server to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
