@@ -7,7 +7,8 @@
 use factum_model::commands::PublishMessage;
 use serde_json::Value;
 
-use super::content::{CONTENT, DISCRIMINATORS, LEGACY, artifact_refs, task_refs};
+use super::content::{artifact_refs, task_refs};
+use super::forms::{CONTENT, DISCRIMINATORS, LEGACY};
 use crate::digest::{sha256, write_canonical};
 
 /// `sha256:` and 64 hex digits.
@@ -15,8 +16,8 @@ pub fn content_digest(command: &PublishMessage) -> String {
     let mut out = Vec::with_capacity(512);
     // A list of a fixed length: what is absent keeps its place, so nothing can stand for something else.
     out.push(b'[');
-    for part in command.parts.as_slice() {
-        write_part(part, &mut out);
+    for part in command.parts.values() {
+        write_part(&part, &mut out);
         out.push(b',');
     }
     for refs in [artifact_refs(command), task_refs(command)] {

@@ -13,6 +13,7 @@ mod create_channel;
 mod delete_channel;
 mod digest;
 mod direct;
+mod forms;
 mod index;
 mod mark_read;
 mod names;

@@ -26,7 +26,6 @@ use super::commits::caller;
 use super::load::{Ask, ask_for};
 use super::measure::Latencies;
 use super::report::{Cell, Report};
-use super::rounds::Rounds;
 
 /// How many messages one commit of a long channel has.
 const COMMIT_MESSAGES: u64 = 1_000;

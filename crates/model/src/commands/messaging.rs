@@ -106,6 +106,7 @@ wire! {
         /// The direct channel with this principal.
         pub peer: Option<String>,
         /// 1 to 32 parts: `{"type": "text", "text": …}` or A2A 1.0's `{"text": …}`, `{"url": …}`, `{"data": …}`.
+        #[serde(deserialize_with = "Parts::from_text")]
         pub parts: Parts,
         pub artifact_refs: Option<Vec<String>>,
         pub task_refs: Option<Vec<String>>,

@@ -92,7 +92,7 @@ wire! {
         pub sequence: u64,
         pub author: String,
         /// A name of its own: `parts` elsewhere are ours, and these are the caller's down to the last key.
-        #[serde(rename = "message_parts")]
+        #[serde(rename = "message_parts", deserialize_with = "Parts::from_text")]
         pub parts: Parts,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub artifact_refs: Vec<String>,

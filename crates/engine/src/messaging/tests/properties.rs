@@ -90,7 +90,7 @@ fn history_is_whole(world: &World, reference: &Reference) {
     assert_eq!(messages.len(), reference.messages.len());
     for (number, ((at, message), (author, text))) in (1..).zip(messages.iter().zip(&reference.messages)) {
         assert_eq!((message.sequence, &message.author), (number, author), "no gap, no reuse");
-        assert_eq!(message.parts.as_slice()[0]["text"], text.as_str());
+        assert_eq!(message.parts.values()[0]["text"], text.as_str());
         assert_eq!(world.stream_sequence(number), *at, "the index leads to message {number}");
     }
 }
