@@ -66,39 +66,53 @@ const RESERVED_KEY: &str = "$serde_json::private::RawValue";
 /// count; whether it is JSON at all is the parser's question. The one key that makes the parser descend into a string is
 /// refused as well, however it is spelled.
 pub(crate) fn check_depth(json: &[u8], max: usize) -> Result<(), Refusal> {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0_usize, false, false);
-    // Where the string began, and whether it may be the reserved key: that begins with a dollar, or with an escaped one.
-    let (mut start, mut suspicious) = (0, false);
-    for (at, byte) in json.iter().enumerate() {
-        if in_string {
-            match byte {
-                _ if escaped => {
-                    escaped = false;
-                    suspicious |= *byte == b'u';
-                }
-                b'\\' => escaped = true,
-                b'$' => suspicious = true,
-                b'"' => {
-                    in_string = false;
-                    if suspicious && is_key(&json[at + 1..]) && spells(&json[start..at], RESERVED_KEY) {
-                        return Err(Refusal::invalid(format!("the key {RESERVED_KEY:?} is reserved; use another")));
-                    }
-                }
-                _ => {}
-            }
-            continue;
-        }
+    let (mut depth, mut deepest, mut at) = (0_usize, 0_usize, 0);
+    while let Some(byte) = json.get(at) {
+        at += 1;
         match byte {
-            b'"' => (in_string, start, suspicious) = (true, at + 1, false),
             b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let string = string_at(&json[at..]);
+                let inside = &json[at..at + string.len];
+                // Past the closing quote, or at the end where there is none.
+                at = (at + string.len + 1).min(json.len());
+                if (string.unicode || inside.first() == Some(&b'$'))
+                    && is_key(&json[at..])
+                    && spells(inside, RESERVED_KEY)
+                {
+                    return Err(Refusal::invalid(format!("the key {RESERVED_KEY:?} is reserved; use another")));
+                }
+            }
             _ => {}
         }
     }
     if deepest > max { Err(Refusal::limit("json_depth", deepest as u64, max as u64)) } else { Ok(()) }
+}
+
+/// A string, of which the opening quote has been seen.
+struct Inside {
+    /// Up to the closing quote.
+    len: usize,
+    /// Whether a letter may be spelled by its number in it.
+    unicode: bool,
+}
+
+fn string_at(rest: &[u8]) -> Inside {
+    let (mut at, mut unicode) = (0, false);
+    // Most of what is sent is inside of strings, and most of that is neither a quote nor an escape.
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[at..]) {
+        at += found;
+        if rest[at] == b'"' {
+            return Inside { len: at, unicode };
+        }
+        unicode |= rest.get(at + 1) == Some(&b'u');
+        at = (at + 2).min(rest.len());
+    }
+    Inside { len: rest.len(), unicode }
 }
 
 /// Whether a string with this behind it is a key.

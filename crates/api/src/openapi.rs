@@ -65,7 +65,7 @@ fn operation(info: &CommandInfo, schema: &Value) -> Value {
     let description = if factum_runtime::UNAVAILABLE.contains(&info.name) {
         "Declared, and answered with `unavailable` by this version."
     } else if info.kind == Kind::Mutation {
-        "Durable when it is answered. Safe to repeat with the same `idempotency_key`."
+        "Durable when it is answered. Safe to repeat with the same idempotency key."
     } else {
         "Reads only."
     };

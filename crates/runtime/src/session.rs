@@ -22,7 +22,7 @@ impl Aggregate for SessionState {
     type Work = Mutex<Runs>;
 
     fn stream(account: &str, session_id: &SessionId) -> Arc<str> {
-        format!("session/{account}/{session_id}").into()
+        ["session/", account, "/", session_id.as_str()].concat().into()
     }
 
     fn partition(account: &Arc<str>) -> Arc<str> {

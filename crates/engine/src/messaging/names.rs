@@ -4,7 +4,7 @@ use factum_model::id::MessagingChannelId;
 
 /// One channel is one stream. The account is in the name, so another account's channel is a lookup that misses.
 pub fn stream_name(account: &str, channel_id: &MessagingChannelId) -> String {
-    format!("messaging/{account}/{channel_id}")
+    ["messaging/", account, "/", channel_id.as_str()].concat()
 }
 
 /// Not an account's name, so that an account's feed never shows what is said in its channels.
