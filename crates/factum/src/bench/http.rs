@@ -1,7 +1,6 @@
 //! A durable command over HTTP beside an echo on the same stack: what accepting work costs above moving bytes.
 //!
-//! The command is `submit_turn` into a new session whose agent waits for ever, so that only acceptance is measured: what
-//! the agent does afterwards is one more commit, which records that it began to ask.
+//! The command is `submit_turn` into a new session whose agent waits for ever, so that only acceptance is measured.
 
 use std::time::Duration;
 
