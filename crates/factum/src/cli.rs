@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{bench, call, completions, dev, doctor, key, reference, repair, serve, stdio, tail, verify};
+use crate::commands::{
+    bench, call, channel, completions, dev, doctor, key, reference, repair, serve, stdio, tail, verify,
+};
 use crate::config::{Flags, Loaded, LogLevel, load};
 use crate::failure::EXIT_CODES;
 use crate::logging;
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Call(call::Call),
     /// Follow the events of a session.
     Tail(tail::Tail),
+    /// Messaging channels: create, publish, read, follow, chat.
+    Channel(channel::Channel),
     /// Speak JSON-RPC over stdin and stdout.
     Stdio(stdio::Stdio),
     /// Issue, list and revoke API keys.

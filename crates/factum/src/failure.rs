@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use factum_model::Refusal;
@@ -36,11 +37,13 @@ pub(crate) struct Problem {
     what: String,
     why: Option<Box<dyn Error + Send + Sync>>,
     advice: Option<String>,
+    /// What the server said, where it was the server.
+    refusal: Option<Refusal>,
 }
 
 impl Problem {
     fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: what.into(), why: None, advice: None }
+        Self { exit, what: what.into(), why: None, advice: None, refusal: None }
     }
 
     pub(crate) fn cannot_run(what: impl Into<String>) -> Self {
@@ -61,7 +64,8 @@ impl Problem {
         if !refusal.details.is_empty() {
             why = format!("{why} {}", serde_json::Value::Object(refusal.details.clone()));
         }
-        let problem = Self::refused(format!("{doing} was refused")).because(why);
+        let mut problem = Self::refused(format!("{doing} was refused")).because(why);
+        problem.refusal = Some(refusal.clone());
         if refusal.retryable { problem.advice("the same request may succeed later") } else { problem }
     }
 
@@ -91,6 +95,18 @@ impl Error for Problem {
 /// The exit code of an error: that of the problem in it, if there is one.
 pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
     error.chain().find_map(|cause| cause.downcast_ref::<Problem>()).map_or(Exit::CannotRun, |problem| problem.exit)
+}
+
+/// What the server refused with, if that is what the error is about.
+pub(crate) fn refusal_of(error: &anyhow::Error) -> Option<&Refusal> {
+    error.chain().find_map(|cause| cause.downcast_ref::<Problem>()?.refusal.as_ref())
+}
+
+/// How long to wait, where the server refused for the moment only.
+pub(crate) fn retry_after(error: &anyhow::Error) -> Option<Duration> {
+    let refusal = refusal_of(error).filter(|refusal| refusal.retryable)?;
+    let ms = refusal.details.get("retry_after_ms").and_then(serde_json::Value::as_u64);
+    Some(Duration::from_millis(ms.unwrap_or(1_000)))
 }
 
 /// Whether somebody closed the pipe we write to: not worth a word.

@@ -20,6 +20,7 @@ mod render;
 mod secret;
 mod server;
 mod signals;
+mod when;
 
 use std::process::ExitCode;
 

@@ -67,6 +67,26 @@ impl Output {
         stdout.flush()
     }
 
+    /// Whether data goes to somebody who looks at it.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// The text with its styles, or without them where none are wanted: for `screen`.
+    pub(crate) fn styled(&self, text: &str) -> String {
+        match anstream::AutoStream::choice(&io::stdout()) {
+            anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+            _ => text.to_owned(),
+        }
+    }
+
+    /// What a terminal obeys, whether or not colors are wanted. Flushed at once.
+    pub(crate) fn screen(&self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()
+    }
+
     /// A JSON value: readable on a terminal, compact for a pipe.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let pretty = self.terminal && self.format != Some(Format::Jsonl);

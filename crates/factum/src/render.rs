@@ -120,13 +120,13 @@ fn join(words: &[&str]) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Breaks {
+pub(crate) enum Breaks {
     Kept,
     Shown,
 }
 
 /// The text without anything a terminal would obey.
-fn clean(text: &str, breaks: Breaks) -> String {
+pub(crate) fn clean(text: &str, breaks: Breaks) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -140,11 +140,11 @@ fn clean(text: &str, breaks: Breaks) -> String {
 }
 
 /// Marks that turn the reading direction around and can make a text look like another.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     let clean = clean(text, Breaks::Shown);
     match clean.char_indices().nth(TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &clean[..end]),

@@ -13,16 +13,12 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Client;
+use super::retry::Retry;
 use super::sse::{Message, Parser};
 use crate::failure::Problem;
 
-/// The pauses between attempts: this, doubled each time, up to the next.
-const PAUSE_MIN: Duration = Duration::from_millis(200);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// Attempts in a row that bring nothing before following ends: about five minutes.
-const ATTEMPTS_MAX: u32 = 64;
 /// Without even a heartbeat for so long, a connection is taken for dead.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Events a page asks for.
 const PAGE_EVENTS: usize = 500;
 
@@ -45,8 +41,7 @@ pub(crate) struct Follow {
     last: u64,
     live: Option<Live>,
     ready: VecDeque<Followed>,
-    attempts: u32,
-    was_connected: bool,
+    retry: Retry,
 }
 
 struct Live {
@@ -70,7 +65,7 @@ impl Follow {
     /// Follows from behind `after`.
     pub(crate) fn new(client: Client, session: &str, after: u64) -> Self {
         let (session, live, ready) = (session.to_owned(), None, VecDeque::new());
-        Self { client, session, last: after, live, ready, attempts: 0, was_connected: false }
+        Self { client, session, last: after, live, ready, retry: Retry::default() }
     }
 
     /// The next event, however long it takes. Fails where the server refuses, or stays away for too long.
@@ -78,7 +73,7 @@ impl Follow {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 self.last = event.sequence;
-                self.attempts = 0;
+                self.retry.progressed();
                 return Ok(event);
             }
             match self.more().await {
@@ -111,7 +106,7 @@ impl Follow {
     async fn more(&mut self) -> Result<()> {
         if self.live.is_none() {
             self.live = Some(self.connect().await?);
-            self.was_connected = true;
+            self.retry.reached();
         }
         let Some(live) = &mut self.live else { return Ok(()) };
         let chunk = timeout(SILENCE_MAX, live.response.chunk()).await.context("the connection went silent")?;
@@ -140,20 +135,14 @@ impl Follow {
     /// After a failure: waits a little, or gives up where waiting will not help.
     async fn lost(&mut self, error: anyhow::Error) -> Result<()> {
         let asked = self.live.take().and_then(|live| live.parser.retry_ms()).map(Duration::from_millis);
-        let refused = crate::failure::exit_of(&error) == crate::failure::Exit::Findings;
-        if refused || !self.was_connected || self.attempts >= ATTEMPTS_MAX {
-            return Err(error);
-        }
-        let pause = asked.unwrap_or(PAUSE_MIN).saturating_mul(1 << self.attempts.min(5)).min(PAUSE_MAX);
-        tracing::info!(%error, after = self.last, pause_ms = pause.as_millis() as u64, "connecting again");
-        self.attempts += 1;
+        let pause = self.retry.pause(error, asked)?;
         sleep_until(Instant::now() + pause).await;
         Ok(())
     }
 }
 
 /// Whether a refusal is about the moment rather than about the request.
-fn may_pass(status: StatusCode) -> bool {
+pub(super) fn may_pass(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 

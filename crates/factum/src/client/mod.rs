@@ -1,23 +1,31 @@
 //! Speaking to a running server over HTTP: calling commands and reading events. Nothing here knows a runtime.
 
+mod channel;
 mod follow;
+mod retry;
 mod sse;
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use factum_model::Refusal;
+use factum_model::registry::Command;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+pub(crate) use channel::{Entry, FollowChannel, Heard};
 pub(crate) use follow::{Follow, Followed};
+pub(crate) use retry::Retry;
 
 use crate::failure::Problem;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an answer may take where nobody says.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which server, and as whom.
 #[derive(Clone, Debug, Args)]
@@ -64,6 +72,13 @@ impl Client {
         let response = self.send(request).await?;
         let response = self.accepted(command, response).await?;
         response.json().await.map_err(|error| self.unreachable(error).into())
+    }
+
+    /// Calls a command with its own types.
+    pub(crate) async fn run<C: Command>(&self, command: &C) -> Result<C::Output> {
+        let answer = self.call(C::NAME, &serde_json::to_value(command)?, ANSWER_TIMEOUT).await?;
+        serde_json::from_value(answer)
+            .with_context(|| format!("the answer to {} is not one this version knows", C::NAME))
     }
 
     fn at(&self, path: &str) -> Result<Url> {

@@ -6,22 +6,19 @@
 mod offline;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use factum_model::Timestamp;
 use factum_model::commands::{ApiKeyInfo, CreateApiKey, ListApiKeys, ListApiKeysResult, RevokeApiKey};
-use factum_model::registry::{Command, Scope, Scopes};
-use jiff::SignedDuration;
+use factum_model::registry::{Scope, Scopes};
 
 use crate::cli::App;
 use crate::client::{Client, Credential, Remote};
 use crate::failure::{Exit, Problem};
 use crate::output::DIM;
+use crate::when::{now, parse_span};
 use offline::Offline;
-
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Key {
@@ -119,7 +116,7 @@ async fn create(create: Create, app: &App) -> Result<Exit> {
         idempotency_key: None,
     };
     let result = match remote(&create.place)? {
-        Some(client) => call(&client, &command).await?,
+        Some(client) => client.run(&command).await?,
         None => Offline::open(&create.place, app)?.create(&create.place.account, command).await?,
     };
     if app.output.is_json() {
@@ -155,7 +152,7 @@ async fn revoke(revoke: Revoke, app: &App) -> Result<Exit> {
         revoke.key_id.parse().map_err(|_| Problem::cannot_run(format!("{:?} is not a key's id", revoke.key_id)))?;
     let command = RevokeApiKey { key_id, reason: revoke.reason, idempotency_key: None };
     let result = match remote(&revoke.place)? {
-        Some(client) => call(&client, &command).await?,
+        Some(client) => client.run(&command).await?,
         None => Offline::open(&revoke.place, app)?.revoke(&revoke.place.account, command).await?,
     };
     if app.output.is_json() {
@@ -171,15 +168,10 @@ fn remote(place: &Place) -> Result<Option<Client>> {
     place.url.as_ref().map(|url| Client::new(&remote(url))).transpose()
 }
 
-async fn call<C: Command>(client: &Client, command: &C) -> Result<C::Output> {
-    let answer = client.call(C::NAME, &serde_json::to_value(command)?, TIMEOUT).await?;
-    Ok(serde_json::from_value(answer)?)
-}
-
 async fn all_keys(client: &Client) -> Result<Vec<ApiKeyInfo>> {
     let (mut keys, mut cursor) = (Vec::new(), None);
     loop {
-        let page: ListApiKeysResult = call(client, &ListApiKeys { limit: None, cursor }).await?;
+        let page: ListApiKeysResult = client.run(&ListApiKeys { limit: None, cursor }).await?;
         keys.extend(page.keys);
         match page.next_cursor {
             Some(next) => cursor = Some(next),
@@ -212,21 +204,10 @@ fn parse_expiry(when: &str, now: Timestamp) -> Result<Timestamp> {
     if let Ok(at) = when.parse::<Timestamp>() {
         return Ok(at);
     }
-    // Jiff's spans have no days, since a day is not always the same; a key's is.
-    let days = when.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
-    let span = match days {
-        Some(days) => days.checked_mul(24 * 60 * 60).map(SignedDuration::from_secs),
-        None => when.parse().ok(),
-    };
-    let at = span.and_then(|span| now.checked_add(span).ok());
+    let at = parse_span(when).and_then(|span| now.checked_add(span).ok());
     at.ok_or_else(|| {
         Problem::cannot_run(format!("{when:?} is not a time")).advice("write 90d, 12h or 2030-01-01T00:00:00Z").into()
     })
-}
-
-fn now() -> Timestamp {
-    use factum_runtime::Clock;
-    factum_runtime::SystemClock.now()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod call;
+pub(crate) mod channel;
 pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod doctor;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command, app: &App) -> Result<Exit> {
         Command::Serve(serve) => block_on(serve::run(serve, app)),
         Command::Call(call) => block_on(call::run(call, app)),
         Command::Tail(tail) => block_on(tail::run(tail, app)),
+        Command::Channel(channel) => block_on(channel::run(channel, app)),
         Command::Stdio(stdio) => block_on(stdio::run(stdio, app)),
         Command::Key(key) => key::run(key, app),
         Command::Verify(verify) => verify::run(&verify, app),

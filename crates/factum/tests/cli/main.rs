@@ -3,83 +3,34 @@
 #![allow(clippy::disallowed_methods, reason = "the tests start processes and damage files on purpose")]
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod channel;
+mod chat;
+mod support;
+
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Stdio;
 
-/// A command in a directory of its own, with none of our environment's settings.
-fn factum(dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_factum"));
-    command.current_dir(dir).env_clear().env("NO_COLOR", "1").env("TMPDIR", std::env::temp_dir());
-    command
-}
-
-fn run(dir: &Path, args: &[&str]) -> Output {
-    factum(dir).args(args).output().unwrap()
-}
-
-/// The stdout of a command that ends with this code.
-fn check(dir: &Path, args: &[&str], code: i32) -> String {
-    let output = run(dir, args);
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{stdout}\n{stderr}");
-    stdout.into_owned()
-}
-
-/// The stderr of a command that ends with this code.
-fn check_error(dir: &Path, args: &[&str], code: i32) -> String {
-    let output = run(dir, args);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{stderr}");
-    stderr
-}
-
-/// A server that is told to stop when the test ends.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Server {
-    /// Starts and waits for the line that says it listens.
-    fn start(dir: &Path, args: &[&str]) -> Server {
-        let mut child = factum(dir).args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        Server { child, url }
-    }
-
-    fn signal(&self, signal: rustix::process::Signal) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, signal).unwrap();
-    }
-
-    /// Sends SIGTERM and waits for a clean end.
-    fn stop(mut self) -> Option<i32> {
-        self.signal(rustix::process::Signal::TERM);
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
+use support::{Server, check, check_error, factum, json, output_of};
 
 #[test]
 fn help_names_every_command_and_the_exit_codes() {
     let dir = tempfile::tempdir().unwrap();
     let help = check(dir.path(), &["--help"], 0);
-    for word in
-        ["dev", "serve", "call", "tail", "stdio", "key", "verify", "repair", "doctor", "completions", "Exit codes"]
-    {
+    for word in [
+        "dev",
+        "serve",
+        "call",
+        "tail",
+        "channel",
+        "stdio",
+        "key",
+        "verify",
+        "repair",
+        "doctor",
+        "completions",
+        "Exit codes",
+    ] {
         assert!(help.contains(word), "{word}\n{help}");
     }
     assert!(!help.contains("bench"), "{help}");
@@ -183,7 +134,7 @@ fn a_server_is_called_tailed_bridged_and_stopped() {
     assert!(key.starts_with("fct_"), "{key}");
 
     let request = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"list_sessions\",\"params\":{}}\n";
-    let answer = with_input(factum(dir.path()).args(["stdio", "--url", url]), request);
+    let answer = json(&output_of(factum(dir.path()).args(["stdio", "--url", url]), request));
     assert_eq!((&answer["id"], &answer["result"]["sessions"][0]["session_id"]), (&7.into(), &session.into()));
     assert_eq!(server.stop(), Some(0));
 
@@ -216,20 +167,11 @@ fn contiguous(dir: &Path, url: &str, session: &str) -> Vec<u64> {
     sequences
 }
 
-fn with_input(command: &mut Command, input: &str) -> serde_json::Value {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let mut text = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-    assert!(child.wait().unwrap().success(), "{text}");
-    json(&text)
-}
-
 #[test]
 fn a_runtime_answers_over_stdio() {
     let dir = tempfile::tempdir().unwrap();
     let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"create_session\",\"params\":{}}\n";
-    let answer = with_input(factum(dir.path()).args(["stdio", "--data-dir", "data"]), request);
+    let answer = json(&output_of(factum(dir.path()).args(["stdio", "--data-dir", "data"]), request));
     assert!(answer["result"]["session_id"].as_str().unwrap().starts_with("sess_"), "{answer}");
 }
 

@@ -1,0 +1,90 @@
+//! `factum channel audit`: who did what, oldest first, printed page by page.
+
+use anyhow::Result;
+use clap::Args;
+use factum_model::commands::AuditChannels;
+use factum_model::messaging::{ChannelAuditAction, ChannelAuditEntry};
+use jiff::tz::TimeZone;
+
+use super::Here;
+use super::describe::{role, when};
+use super::table::pad;
+use super::target::{Target, find};
+use crate::output::{DIM, Format};
+use crate::render::{Breaks, clean};
+
+/// As many entries as the server puts on a page.
+const PAGE_ENTRIES: u64 = 200;
+/// Room for the longest action.
+const ACTION_WIDTH: usize = 12;
+
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    /// The channel's id, its name, or @PRINCIPAL; a deleted one by its id [default: all channels]
+    #[arg(value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// So many entries at most.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
+    let channel_id = match &audit.channel {
+        None => None,
+        Some(word) => match find(word, here).await? {
+            Target::Id(id) => Some(id),
+            peer @ Target::Peer(_) => Some(peer.channel(here).await?.id),
+        },
+    };
+    let (zone, mut left, mut page_token) = (TimeZone::system(), audit.limit.unwrap_or(u64::MAX), None);
+    let mut collected = Vec::new();
+    while left > 0 {
+        let page_size = Some(left.min(PAGE_ENTRIES) as i64);
+        let page = here.run(&AuditChannels { channel_id: channel_id.clone(), page_size, page_token }).await?;
+        left = left.saturating_sub(page.entries.len() as u64);
+        match here.output.format {
+            Some(Format::Json) => collected.extend(page.entries),
+            Some(Format::Jsonl) => here.output.rows(&page.entries)?,
+            _ => page.entries.iter().try_for_each(|entry| here.output.line(line(entry, &zone)))?,
+        }
+        page_token = page.next_page_token;
+        if page_token.is_none() {
+            break;
+        }
+    }
+    if here.output.format == Some(Format::Json) {
+        here.output.rows(&collected)?;
+    }
+    Ok(())
+}
+
+fn line(entry: &ChannelAuditEntry, zone: &TimeZone) -> String {
+    let (time, actor) = (when(entry.timestamp, zone), clean(&entry.actor, Breaks::Shown));
+    let (action, object) = (pad(action(entry.action), ACTION_WIDTH), object(entry));
+    let object = if object.is_empty() { object } else { format!("{object}  ") };
+    format!("{DIM}{time}{DIM:#}  {actor}  {action}  {object}{DIM}{}{DIM:#}", entry.channel_id)
+}
+
+fn action(action: ChannelAuditAction) -> &'static str {
+    match action {
+        ChannelAuditAction::ChannelCreated => "created",
+        ChannelAuditAction::ChannelUpdated => "updated",
+        ChannelAuditAction::ChannelDeleted => "deleted",
+        ChannelAuditAction::MemberAdded => "added",
+        ChannelAuditAction::MemberRemoved => "removed",
+        ChannelAuditAction::MemberRoleChanged => "changed role",
+        ChannelAuditAction::MessagePublished => "published",
+        ChannelAuditAction::ReadMarked => "read up to",
+    }
+}
+
+/// What it was done to.
+fn object(entry: &ChannelAuditEntry) -> String {
+    let principal = entry.principal_id.as_deref().map(|principal| clean(principal, Breaks::Shown));
+    match (principal, entry.role, entry.sequence) {
+        (Some(principal), Some(given), _) => format!("{principal} ({})", role(given)),
+        (Some(principal), None, None) => principal,
+        (_, _, Some(sequence)) => format!("message {sequence}"),
+        (None, ..) => String::new(),
+    }
+}

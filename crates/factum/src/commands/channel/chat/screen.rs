@@ -1,0 +1,140 @@
+//! A chat on a terminal: messages scroll by above one line, which keeps what is being typed.
+//!
+//! Everything that is shown first wipes that line and then draws it again, in one write. What does not fit into the
+//! line's width is scrolled sideways, so it never takes a second one.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, Result};
+use factum_model::messaging::MessageEvent;
+use jiff::tz::TimeZone;
+use tokio::io::{AsyncReadExt, Stdin};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::super::render::Renderer;
+use super::editor::{Editor, Effect};
+use super::face::Typed;
+use super::keys::{Decoder, Key};
+use super::raw::{RawMode, columns};
+use crate::client::Entry;
+use crate::output::{BOLD, DIM, Output};
+use crate::when::now;
+
+/// To the beginning of the line, and nothing on it.
+const WIPE: &str = "\r\u{1b}[K";
+/// An empty screen, and the cursor at its beginning.
+const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
+/// What is pasted comes marked as such.
+const PASTE_ON: &str = "\u{1b}[?2004h";
+const PASTE_OFF: &str = "\u{1b}[?2004l";
+
+/// The widest name before the line.
+const NAME_WIDTH_MAX: usize = 24;
+
+pub(super) struct Screen {
+    output: Output,
+    renderer: Renderer,
+    prompt: String,
+    editor: Editor,
+    stdin: Stdin,
+    decoder: Decoder,
+    /// Keys that were pressed and not yet looked at.
+    pressed: VecDeque<Key>,
+    resized: Signal,
+    // Last, so that the terminal is put back when everything else is said.
+    _raw: RawMode,
+}
+
+impl Screen {
+    pub(super) fn open(output: Output, name: &str) -> Result<Self> {
+        let raw = RawMode::enter().context("the terminal cannot be read key by key")?;
+        let mut screen = Self {
+            output,
+            renderer: Renderer::new(TimeZone::system(), now().as_millisecond()),
+            prompt: format!("{}> ", shorten(name)),
+            editor: Editor::default(),
+            stdin: tokio::io::stdin(),
+            decoder: Decoder::default(),
+            pressed: VecDeque::new(),
+            resized: signal(SignalKind::window_change())?,
+            _raw: raw,
+        };
+        screen.draw(PASTE_ON)?;
+        Ok(screen)
+    }
+
+    /// What is typed next. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Result<Typed> {
+        loop {
+            while let Some(key) = self.pressed.pop_front() {
+                let effect = self.editor.press(key);
+                self.draw(if effect == Effect::Clear { CLEAR } else { "" })?;
+                match effect {
+                    Effect::Nothing | Effect::Clear => {}
+                    Effect::Submit(line) => return Ok(Typed::Line(line)),
+                    Effect::Quit => return Ok(Typed::End),
+                }
+            }
+            let mut bytes = [0; 1024];
+            tokio::select! {
+                read = self.stdin.read(&mut bytes) => match read {
+                    // A terminal that is gone says so with an error.
+                    Ok(0) | Err(_) => return Ok(Typed::End),
+                    Ok(read) => self.pressed.extend(self.decoder.feed(&bytes[..read])),
+                },
+                _ = self.resized.recv() => self.draw("")?,
+            }
+        }
+    }
+
+    pub(super) fn entry(&mut self, entry: &Entry) -> Result<()> {
+        let text = self.renderer.entry(entry);
+        self.above(&text)
+    }
+
+    pub(super) fn message(&mut self, message: &MessageEvent) -> Result<()> {
+        let text = self.renderer.message(message);
+        self.above(&text)
+    }
+
+    pub(super) fn notice(&mut self, text: &str) -> Result<()> {
+        let lines: String = text.lines().map(|line| format!("{DIM}  {line}{DIM:#}\n")).collect();
+        self.above(&lines)
+    }
+
+    /// Puts a line back to where it was typed, unless the next one is being typed there.
+    pub(super) fn give_back(&mut self, line: &str) -> Result<()> {
+        self.editor.give_back(line);
+        self.draw("")
+    }
+
+    fn above(&mut self, lines: &str) -> Result<()> {
+        self.draw(&self.output.styled(lines))
+    }
+
+    /// Whole lines, and the line below them.
+    fn draw(&mut self, lines: &str) -> Result<()> {
+        // The last column stays free: a terminal that has filled it is about to begin a new line.
+        let room = columns().saturating_sub(self.prompt.width() + 1);
+        let (view, prompt) = (self.editor.view(room), self.output.styled(&format!("{BOLD}{}{BOLD:#}", self.prompt)));
+        let column = self.prompt.width() + view.column;
+        self.output.screen(&format!("{WIPE}{lines}{prompt}{}\r\u{1b}[{column}C", view.text))?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.output.screen(&format!("{WIPE}{PASTE_OFF}"));
+    }
+}
+
+fn shorten(name: &str) -> String {
+    let mut width = 0;
+    let fits = |c: &char| {
+        width += c.width().unwrap_or(0);
+        width <= NAME_WIDTH_MAX
+    };
+    name.chars().take_while(fits).collect()
+}

@@ -1,0 +1,116 @@
+//! `factum channel chat`, from a pipe and on a terminal.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+use crate::channel::{ALICE, BOB, World, text};
+use crate::support::{json, output_of};
+
+#[test]
+fn every_line_of_a_pipe_is_posted_and_it_ends_when_all_are_there() {
+    let world = World::new();
+    let id = world.general();
+    world.channel(BOB, &["publish", &id, "before"]);
+    let lines = output_of(&mut world.command(ALICE, &["chat", "general", "-o", "jsonl"]), "one\n\n/quit\nthree");
+    let shown: Vec<String> = lines.lines().map(|line| text(&json(line)["event"])).collect();
+    assert_eq!(shown, ["one", "/quit", "three"]);
+    let channel = world.json(ALICE, &["show", &id]);
+    assert_eq!((&channel["messageCount"], &channel["readCursor"]["sequence"]), (&4.into(), &4.into()));
+    let text = output_of(&mut world.command(BOB, &["chat", "@agent://alice", "--last", "5"]), "psst\n");
+    assert!(text.ends_with("1  agent://bob   psst\n"), "{text}");
+}
+
+#[test]
+fn the_first_line_that_is_refused_is_the_end() {
+    let world = World::new();
+    let id = world.channel(ALICE, &["create", "--name", "news", "--public"]);
+    let mut chat = world.command(BOB, &["chat", id.trim()]);
+    let mut child = chat.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"one\ntwo\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("line 1 was not posted") && error.contains("permission_denied"), "{error}");
+}
+
+#[test]
+fn a_line_that_is_being_typed_survives_what_comes_in() {
+    let world = World::new();
+    let id = world.general();
+    world.channel(BOB, &["publish", &id, "before"]);
+    let mut chat = Terminal::start(&world, &["chat", "general"]);
+    chat.until("agent://bob   before");
+    chat.until("general> ");
+    world.until_followed(BOB, &id);
+    chat.press("hel");
+    chat.until("general> hel");
+    world.channel(BOB, &["publish", &id, "in between"]);
+    chat.until("agent://bob    in between\r\ngeneral> hel");
+    chat.press("lo\r");
+    chat.until("3  agent://alice  hello");
+    chat.press("/reply 1 yes\r/qiut\r");
+    chat.until("did you mean \"/quit\"?");
+    chat.until("(to 1) yes");
+    chat.press("\u{3}/who\r");
+    chat.until("agent://alice  since");
+    chat.press("/members\r");
+    chat.until("agent://bob    member");
+    chat.press("/quit\r");
+    assert_eq!(chat.child.wait().unwrap().code(), Some(0));
+    let modes = tcgetattr(&chat.inside).unwrap().local_modes;
+    assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "the terminal is as it was: {modes:?}");
+    assert_eq!(world.json(ALICE, &["show", &id])["readCursor"]["unreadCount"], 0);
+}
+
+/// A subcommand that believes to be on a terminal.
+struct Terminal {
+    child: Child,
+    outside: File,
+    inside: File,
+    /// What was printed and not yet looked for.
+    printed: String,
+}
+
+impl Terminal {
+    fn start(world: &World, args: &[&str]) -> Terminal {
+        let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&outside).unwrap();
+        unlockpt(&outside).unwrap();
+        let name = ptsname(&outside, Vec::new()).unwrap();
+        let inside = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        tcsetwinsize(&inside, Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let stdio = || Stdio::from(inside.as_fd().try_clone_to_owned().unwrap());
+        let mut command = world.command(ALICE, args);
+        let child = command.stdin(stdio()).stdout(stdio()).stderr(Stdio::null()).spawn().unwrap();
+        Terminal { child, outside: File::from(outside), inside, printed: String::new() }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.outside.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Reads until this is on the screen, and forgets what was before it.
+    fn until(&mut self, text: &str) {
+        loop {
+            if let Some(at) = self.printed.find(text) {
+                self.printed.drain(..at + text.len());
+                return;
+            }
+            let mut bytes = [0; 4096];
+            let read = self.outside.read(&mut bytes).unwrap_or_else(|error| panic!("{error}: {}", self.printed));
+            self.printed.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
