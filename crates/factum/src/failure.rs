@@ -38,7 +38,7 @@ pub(crate) struct Problem {
     why: Option<Box<dyn Error + Send + Sync>>,
     advice: Option<String>,
     /// What the server said, where it was the server.
-    refusal: Option<Refusal>,
+    refusal: Option<Box<Refusal>>,
 }
 
 impl Problem {
@@ -65,7 +65,7 @@ impl Problem {
             why = format!("{why} {}", serde_json::Value::Object(refusal.details.clone()));
         }
         let mut problem = Self::refused(format!("{doing} was refused")).because(why);
-        problem.refusal = Some(refusal.clone());
+        problem.refusal = Some(Box::new(refusal.clone()));
         if refusal.retryable { problem.advice("the same request may succeed later") } else { problem }
     }
 
@@ -99,7 +99,7 @@ pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
 
 /// What the server refused with, if that is what the error is about.
 pub(crate) fn refusal_of(error: &anyhow::Error) -> Option<&Refusal> {
-    error.chain().find_map(|cause| cause.downcast_ref::<Problem>()?.refusal.as_ref())
+    error.chain().find_map(|cause| cause.downcast_ref::<Problem>()?.refusal.as_deref())
 }
 
 /// How long to wait, where the server refused for the moment only.

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::channel::{ALICE, BOB, World, text};
+use crate::channel::{ALICE, BOB, Running, World, text};
 use crate::support::{json, output_of};
 
 #[test]
@@ -22,7 +22,7 @@ fn every_line_of_a_pipe_is_posted_and_it_ends_when_all_are_there() {
     let channel = world.json(ALICE, &["show", &id]);
     assert_eq!((&channel["messageCount"], &channel["readCursor"]["sequence"]), (&4.into(), &4.into()));
     let text = output_of(&mut world.command(BOB, &["chat", "@agent://alice", "--last", "5"]), "psst\n");
-    assert!(text.ends_with("1  agent://bob   psst\n"), "{text}");
+    assert!(text.ends_with("1  agent://bob    psst\n"), "{text}");
 }
 
 #[test]
@@ -39,12 +39,32 @@ fn the_first_line_that_is_refused_is_the_end() {
 }
 
 #[test]
+fn a_line_that_comes_while_the_server_is_away_is_posted_once_it_is_back() {
+    let mut world = World::new();
+    let id = world.general();
+    let mut command = world.command(ALICE, &["chat", &id, "-o", "jsonl"]);
+    command.stdin(Stdio::piped());
+    let mut chat = Running::start(command);
+    let mut stdin = chat.child.stdin.take().unwrap();
+    stdin.write_all(b"one\n").unwrap();
+    assert_eq!(chat.message(), (1, "one".into()));
+    let again = world.stop();
+    stdin.write_all(b"two\nthree\n").unwrap();
+    drop(stdin);
+    world.start(&again);
+    assert_eq!(chat.message(), (2, "two".into()));
+    assert_eq!(chat.message(), (3, "three".into()));
+    assert_eq!(chat.child.wait().unwrap().code(), Some(0));
+    assert_eq!(world.json(ALICE, &["show", &id])["messageCount"], 3);
+}
+
+#[test]
 fn a_line_that_is_being_typed_survives_what_comes_in() {
     let world = World::new();
     let id = world.general();
     world.channel(BOB, &["publish", &id, "before"]);
     let mut chat = Terminal::start(&world, &["chat", "general"]);
-    chat.until("agent://bob   before");
+    chat.until("agent://bob    before");
     chat.until("general> ");
     world.until_followed(BOB, &id);
     chat.press("hel");
@@ -53,9 +73,11 @@ fn a_line_that_is_being_typed_survives_what_comes_in() {
     chat.until("agent://bob    in between\r\ngeneral> hel");
     chat.press("lo\r");
     chat.until("3  agent://alice  hello");
-    chat.press("/reply 1 yes\r/qiut\r");
-    chat.until("did you mean \"/quit\"?");
+    chat.press("/reply 1 yes\r");
     chat.until("(to 1) yes");
+    chat.press("/qiut\r");
+    chat.until("did you mean \"/quit\"?");
+    chat.until("general> /qiut");
     chat.press("\u{3}/who\r");
     chat.until("agent://alice  since");
     chat.press("/members\r");

@@ -8,15 +8,12 @@ use jiff::tz::TimeZone;
 
 use super::Here;
 use super::describe::{role, when};
-use super::table::pad;
+use super::table::Table;
 use super::target::{Target, find};
-use crate::output::{DIM, Format};
-use crate::render::{Breaks, clean};
+use crate::output::Format;
 
 /// As many entries as the server puts on a page.
 const PAGE_ENTRIES: u64 = 200;
-/// Room for the longest action.
-const ACTION_WIDTH: usize = 12;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
@@ -45,7 +42,7 @@ pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
         match here.output.format {
             Some(Format::Json) => collected.extend(page.entries),
             Some(Format::Jsonl) => here.output.rows(&page.entries)?,
-            _ => page.entries.iter().try_for_each(|entry| here.output.line(line(entry, &zone)))?,
+            _ => table(&page.entries, &zone).lines().iter().try_for_each(|line| here.output.line(line))?,
         }
         page_token = page.next_page_token;
         if page_token.is_none() {
@@ -58,11 +55,13 @@ pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
     Ok(())
 }
 
-fn line(entry: &ChannelAuditEntry, zone: &TimeZone) -> String {
-    let (time, actor) = (when(entry.timestamp, zone), clean(&entry.actor, Breaks::Shown));
-    let (action, object) = (pad(action(entry.action), ACTION_WIDTH), object(entry));
-    let object = if object.is_empty() { object } else { format!("{object}  ") };
-    format!("{DIM}{time}{DIM:#}  {actor}  {action}  {object}{DIM}{}{DIM:#}", entry.channel_id)
+fn table(entries: &[ChannelAuditEntry], zone: &TimeZone) -> Table {
+    let mut table = Table::default();
+    for entry in entries {
+        let (time, action) = (when(entry.timestamp, zone), action(entry.action).to_owned());
+        table.row([time, entry.actor.clone(), action, object(entry), entry.channel_id.to_string()]);
+    }
+    table
 }
 
 fn action(action: ChannelAuditAction) -> &'static str {
@@ -80,10 +79,9 @@ fn action(action: ChannelAuditAction) -> &'static str {
 
 /// What it was done to.
 fn object(entry: &ChannelAuditEntry) -> String {
-    let principal = entry.principal_id.as_deref().map(|principal| clean(principal, Breaks::Shown));
-    match (principal, entry.role, entry.sequence) {
+    match (&entry.principal_id, entry.role, entry.sequence) {
         (Some(principal), Some(given), _) => format!("{principal} ({})", role(given)),
-        (Some(principal), None, None) => principal,
+        (Some(principal), None, None) => principal.clone(),
         (_, _, Some(sequence)) => format!("message {sequence}"),
         (None, ..) => String::new(),
     }

@@ -8,7 +8,6 @@ use factum_model::value::Metadata;
 
 use super::Here;
 use super::members::parse_member;
-use super::table::count;
 
 #[derive(Debug, Args)]
 pub(super) struct Create {
@@ -42,8 +41,10 @@ pub(super) async fn run(create: Create, here: &Here) -> Result<()> {
         return Ok(here.output.json(&channel)?);
     }
     here.output.line(&channel.id)?;
-    let others = channel.members.len().saturating_sub(1) as u64;
-    here.output.note(format_args!("created, with you and {}", count(others, "other member")));
+    match channel.members.len() {
+        0 | 1 => here.output.note("created; you are its only member"),
+        members => here.output.note(format_args!("created, with {members} members")),
+    }
     Ok(())
 }
 

@@ -34,11 +34,13 @@ pub(super) struct Also {
 pub(super) async fn run(follow: &Follow, here: &Here) -> Result<()> {
     let target = follow.which.find(here).await?;
     let also = Also { control: follow.control, presence: follow.presence };
+    let channel = target.channel(here).await?;
     let mut stream = match follow.since {
         Some(sequence) => open(&target, sequence, 0, also, here),
-        None => open_new(&target, &target.channel(here).await?, also, here),
+        None => open_new(&target, &channel, also, here),
     };
     let mut printer = Printer::new(here.output);
+    printer.expect(channel.members.iter().map(|member| member.principal_id.as_str()));
     tokio::select! {
         outcome = async { loop { print(&stream.next().await?, &mut printer, here)?; } } => outcome,
         _ = tokio::signal::ctrl_c() => Ok(()),

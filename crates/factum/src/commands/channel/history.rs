@@ -54,42 +54,58 @@ pub(super) async fn run(args: History, here: &Here) -> Result<()> {
         Some(message) => Some(message.find(&target, here).await?),
         None => None,
     };
+    let last = args.since.is_none() && !args.all && !args.backward;
+    let left = if args.all { u64::MAX } else { args.limit };
+    let command = ReadChannelHistory { thread_id, ..question(args, last, &target) };
+    let mut pages = Pages { command: Some(command), left };
+    // Turned around or one document: it has to be there as a whole.
+    let whole = last || here.output.format == Some(Format::Json);
+    let count = if whole { print_whole(&mut pages, last, here).await? } else { print_pages(&mut pages, here).await? };
+    match pages.command {
+        None if count == 0 => here.output.note("no messages"),
+        Some(_) if last => here.output.note("there are older ones; --limit or --all shows more"),
+        Some(_) => here.output.note("there are more; --limit or --all shows them"),
+        None => {}
+    }
+    Ok(())
+}
+
+fn question(args: History, last: bool, target: &Target) -> ReadChannelHistory {
     let (since_sequence, since_timestamp) = match args.since {
         Some(Since::Sequence(sequence)) => (Some(sequence), None),
         Some(Since::Timestamp(ms)) => (None, Some(ms)),
         None => (None, None),
     };
-    let last = args.since.is_none() && !args.all && !args.backward;
-    let command = ReadChannelHistory {
+    ReadChannelHistory {
         since_sequence,
         since_timestamp,
         author_ids: (!args.authors.is_empty()).then_some(args.authors),
-        thread_id,
         direction: (last || args.backward).then_some(HistoryDirection::Backward),
-        ..history(&target, None, PAGE_MESSAGES as i64)
-    };
-    let mut pages = Pages { command: Some(command), left: if args.all { u64::MAX } else { args.limit } };
-    let mut printer = Printer::new(here.output);
-    // Turned around or one document: it has to be there as a whole.
-    if last || here.output.format == Some(Format::Json) {
-        let messages = pages.rest(here, last).await?;
-        print(&messages, &mut printer, here)?;
-        return Ok(());
+        ..history(target, None, PAGE_MESSAGES as i64)
     }
+}
+
+async fn print_whole(pages: &mut Pages, turned: bool, here: &Here) -> Result<usize> {
+    let messages = pages.rest(here, turned).await?;
+    print(&messages, &mut Printer::new(here.output), here)?;
+    Ok(messages.len())
+}
+
+async fn print_pages(pages: &mut Pages, here: &Here) -> Result<usize> {
+    let (mut printer, mut count) = (Printer::new(here.output), 0);
     while let Some(messages) = pages.next(here).await? {
-        messages.iter().try_for_each(|message| printer.message(message))?;
+        print(&messages, &mut printer, here)?;
+        count += messages.len();
     }
-    Ok(())
+    Ok(count)
 }
 
 fn print(messages: &[MessageEvent], printer: &mut Printer, here: &Here) -> Result<()> {
     if here.output.is_json() {
         here.output.rows(messages)?;
     } else {
+        printer.expect(messages.iter().map(|message| message.author.as_str()));
         messages.iter().try_for_each(|message| printer.message(message))?;
-    }
-    if messages.is_empty() {
-        here.output.note("no messages");
     }
     Ok(())
 }
@@ -111,7 +127,8 @@ struct Pages {
 
 impl Pages {
     async fn next(&mut self, here: &Here) -> Result<Option<Vec<MessageEvent>>> {
-        let Some(mut command) = self.command.take().filter(|_| self.left > 0) else { return Ok(None) };
+        // What is left out stays in `command`.
+        let Some(mut command) = self.command.take_if(|_| self.left > 0) else { return Ok(None) };
         command.page_size = Some(self.left.min(PAGE_MESSAGES) as i64);
         let page = here.run(&command).await?;
         self.left = self.left.saturating_sub(page.events.len() as u64);

@@ -59,7 +59,7 @@ pub(super) async fn add(add: Add, here: &Here) -> Result<()> {
     let command =
         AddChannelMember { channel_id, principal_id: principal_id.clone(), role: Some(given), idempotency_key: None };
     let channel = here.run(&command).await?.channel;
-    report(&channel, here, &format!("{principal_id} is {} of it", with_article(given)))
+    report(&channel, here, &format!("{principal_id} is {} now", with_article(given)))
 }
 
 pub(super) async fn remove(remove: Remove, here: &Here) -> Result<()> {
@@ -67,7 +67,7 @@ pub(super) async fn remove(remove: Remove, here: &Here) -> Result<()> {
     let principal_id = remove.principal;
     let command = RemoveChannelMember { channel_id, principal_id: principal_id.clone(), idempotency_key: None };
     let channel = here.run(&command).await?.channel;
-    report(&channel, here, &format!("{principal_id} is no longer in it"))
+    report(&channel, here, &format!("{principal_id} is no longer a member"))
 }
 
 /// What came of a change: the channel for a machine, a sentence for a person.

@@ -51,6 +51,11 @@ impl Printer {
         Self { output, renderer: Renderer::new(TimeZone::system(), now().as_millisecond()) }
     }
 
+    /// Leaves room for these authors from the beginning.
+    pub(super) fn expect<'a>(&mut self, authors: impl IntoIterator<Item = &'a str>) {
+        self.renderer.expect(authors);
+    }
+
     pub(super) fn entry(&mut self, entry: &Entry) -> std::io::Result<()> {
         if self.output.is_json() { self.output.line(&entry.json) } else { self.output.text(self.renderer.entry(entry)) }
     }
@@ -75,6 +80,14 @@ impl Renderer {
         Self { zone, day, author_width: AUTHOR_WIDTH_MIN, remembered: BTreeMap::new() }
     }
 
+    /// Leaves room for these authors from the beginning.
+    pub(super) fn expect<'a>(&mut self, authors: impl IntoIterator<Item = &'a str>) {
+        for author in authors {
+            let width = clean(author, Breaks::Shown).width();
+            self.author_width = self.author_width.max(width.min(AUTHOR_WIDTH_MAX));
+        }
+    }
+
     /// The lines of an entry; nothing for one that says nothing.
     pub(super) fn entry(&mut self, entry: &Entry) -> String {
         match &entry.envelope {
@@ -86,8 +99,8 @@ impl Renderer {
     }
 
     pub(super) fn message(&mut self, message: &MessageEvent) -> String {
+        self.expect([message.author.as_str()]);
         let author = clean(&message.author, Breaks::Shown);
-        self.author_width = self.author_width.max(author.width().min(AUTHOR_WIDTH_MAX));
         let (time, style) = (at(message.timestamp, &self.zone, "%H:%M:%S"), color(&message.author));
         let (number, author) = (format!("{:>5}", message.sequence), pad(&author, self.author_width));
         let indent = " ".repeat(time.width() + number.width() + author.width() + 5);
@@ -102,11 +115,10 @@ impl Renderer {
         let mut pieces = Vec::new();
         if let Some(id) = &message.reply_to_id {
             let known = self.remembered.iter().rev().find(|(_, known)| *known == id);
-            let answered =
-                known.map_or_else(|| clean(id.as_str(), Breaks::Shown), |(sequence, _)| sequence.to_string());
+            let answered = known.map_or_else(|| "an earlier message".to_owned(), |(sequence, _)| sequence.to_string());
             pieces.push(format!("{DIM}(to {answered}){DIM:#}"));
         }
-        pieces.extend(message.parts.as_slice().iter().map(part));
+        pieces.extend(message.parts.values().iter().map(part));
         let refs = message.artifact_refs.iter().map(|id| ("artifact", id));
         let refs = refs.chain(message.task_refs.iter().map(|id| ("task", id)));
         pieces.extend(refs.map(|(kind, id)| format!("{DIM}[{kind} {}]{DIM:#}", clean(id, Breaks::Shown))));

@@ -49,6 +49,14 @@ impl Face {
         }
     }
 
+    /// Leaves room for these authors from the beginning.
+    pub(super) fn expect<'a>(&mut self, authors: impl IntoIterator<Item = &'a str>) {
+        match self {
+            Self::Screen(screen) => screen.expect(authors),
+            Self::Lines(plain) => plain.printer.expect(authors),
+        }
+    }
+
     pub(super) fn entry(&mut self, entry: &Entry) -> Result<()> {
         match self {
             Self::Screen(screen) => screen.entry(entry)?,

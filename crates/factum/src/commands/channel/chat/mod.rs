@@ -83,6 +83,7 @@ pub(super) async fn run(chat: &Chat, here: &Here) -> Result<()> {
     }
     let mut face =
         if on_screen { Face::screen(here.output, &name(&target, &channel))? } else { Face::lines(here.output) };
+    face.expect(channel.members.iter().map(|member| member.principal_id.as_str()));
     before.iter().try_for_each(|message| face.message(message))?;
     let marks = Marks::start(&target, &channel, here);
     marks.shown(before.last().map_or(0, |message| message.sequence));

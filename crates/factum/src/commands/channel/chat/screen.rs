@@ -68,12 +68,20 @@ impl Screen {
     pub(super) async fn next(&mut self) -> Result<Typed> {
         loop {
             while let Some(key) = self.pressed.pop_front() {
-                let effect = self.editor.press(key);
-                self.draw(if effect == Effect::Clear { CLEAR } else { "" })?;
-                match effect {
-                    Effect::Nothing | Effect::Clear => {}
-                    Effect::Submit(line) => return Ok(Typed::Line(line)),
-                    Effect::Quit => return Ok(Typed::End),
+                let typed = match self.editor.press(key) {
+                    // Keys that come together are drawn together.
+                    Effect::Nothing if !self.pressed.is_empty() => continue,
+                    Effect::Nothing => None,
+                    Effect::Clear => {
+                        self.draw(CLEAR)?;
+                        continue;
+                    }
+                    Effect::Submit(line) => Some(Typed::Line(line)),
+                    Effect::Quit => Some(Typed::End),
+                };
+                self.draw("")?;
+                if let Some(typed) = typed {
+                    return Ok(typed);
                 }
             }
             let mut bytes = [0; 1024];
@@ -86,6 +94,11 @@ impl Screen {
                 _ = self.resized.recv() => self.draw("")?,
             }
         }
+    }
+
+    /// Leaves room for these authors from the beginning.
+    pub(super) fn expect<'a>(&mut self, authors: impl IntoIterator<Item = &'a str>) {
+        self.renderer.expect(authors);
     }
 
     pub(super) fn entry(&mut self, entry: &Entry) -> Result<()> {

@@ -44,7 +44,9 @@ impl Said {
             (command, _) if COMMANDS.contains(&command) => Self::Wrong(format!("{command} stands alone")),
             (command, _) => {
                 let hint = did_you_mean(command, COMMANDS);
-                Self::Wrong(format!("there is no command {command:?}{hint}; /help names them, // posts a slash"))
+                Self::Wrong(format!(
+                    "there is no command {command:?}{hint}\n/help names them all; // begins a message with a slash"
+                ))
             }
         }
     }
