@@ -68,13 +68,13 @@ fn print(log: &VerifyReport, facts: &Report, app: &App) -> Result<()> {
         .index_position
         .map_or_else(|| "none, made at the next start".to_owned(), |at| format!("compared at position {at}"));
     output.line(format_args!("index  {index}"))?;
-    let (events, folded, sessions) = (facts.events, facts.folded_commits, facts.sessions);
+    let (events, folded, sessions, channels) = (facts.events, facts.folded_commits, facts.sessions, facts.channels);
     output.line(format_args!(
-        "facts  {events} events read, {folded} commits of {sessions} sessions folded again and compared"
+        "facts  {events} events read, {folded} commits of {sessions} sessions and {channels} channels folded again and compared"
     ))?;
     if facts.not_folded_commits > 0 {
         output.line(format_args!(
-            "       {} commits were not folded: too many sessions, or damage before them",
+            "       {} commits were not folded: too many sessions or channels, or damage before them",
             facts.not_folded_commits
         ))?;
     }

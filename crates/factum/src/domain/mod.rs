@@ -1,9 +1,10 @@
 //! What `factum verify` checks above the store: that every record is an event in its place, and that folding each stream
 //! again gives the index changes that were stored beside it.
 //!
-//! It sees each commit once, in the order of the store, and keeps one folded state per session. Sessions at rest are
-//! dropped when there are too many; what then comes of them is counted as not folded, never as a finding.
+//! It sees each commit once, in the order of the store, and keeps one folded state per session and per channel. Those at
+//! rest are dropped when there are too many; what then comes of them is counted as not folded, never as a finding.
 
+mod messaging_stream;
 mod runtime_stream;
 mod session_stream;
 
@@ -12,15 +13,16 @@ use std::sync::Arc;
 
 use factum_engine::IndexChange;
 use factum_engine::access::RUNTIME_STREAM;
+use factum_engine::messaging::ChannelState;
 use factum_engine::session::SessionState;
-use factum_model::Event;
 use factum_model::id::RuntimeId;
+use factum_model::{Event, Timestamp};
 use factum_store::StoredCommit;
 use serde::Serialize;
 
 use runtime_stream::RuntimeStream;
 
-/// States kept at once: a few kilobytes each.
+/// States of a kind kept at once: a few kilobytes each.
 const STATES_MAX: usize = 100_000;
 /// Findings beyond this are counted, not kept.
 const FINDINGS_MAX: usize = 1_000;
@@ -29,6 +31,7 @@ const FINDINGS_MAX: usize = 1_000;
 #[derive(Default)]
 pub(crate) struct Domain {
     sessions: HashMap<Arc<str>, SessionState>,
+    channels: HashMap<Arc<str>, ChannelState>,
     runtime: RuntimeStream,
     runtime_id: Option<RuntimeId>,
     report: Report,
@@ -39,9 +42,11 @@ pub(crate) struct Domain {
 pub(crate) struct Report {
     pub(crate) events: u64,
     pub(crate) sessions: u64,
+    /// Messaging channels, deleted ones too.
+    pub(crate) channels: u64,
     /// Commits whose index changes were made again and compared.
     pub(crate) folded_commits: u64,
-    /// Commits of sessions that were not kept in memory, or that follow damage.
+    /// Commits of sessions and channels that were not kept in memory, or that follow damage.
     pub(crate) not_folded_commits: u64,
     /// Commits of streams that this version knows nothing of.
     pub(crate) unknown_stream_commits: u64,
@@ -63,6 +68,7 @@ impl Domain {
     pub(crate) fn commit(&mut self, commit: &StoredCommit) {
         let Some(events) = self.decode(commit) else {
             self.sessions.remove(&commit.stream);
+            self.channels.remove(&commit.stream);
             self.report.not_folded_commits += 1;
             return;
         };
@@ -73,6 +79,8 @@ impl Domain {
             self.add_all(commit, wrong);
         } else if let Some(name) = session_stream::Name::parse(&commit.stream) {
             self.session(commit, &events, name);
+        } else if let Some(name) = messaging_stream::Name::parse(&commit.stream) {
+            self.channel(commit, &events, name);
         } else {
             self.report.unknown_stream_commits += 1;
         }
@@ -128,9 +136,33 @@ impl Domain {
         self.add_all(commit, wrong);
     }
 
+    fn channel(&mut self, commit: &StoredCommit, events: &[Event], name: messaging_stream::Name<'_>) {
+        self.make_room();
+        if commit.first_sequence == 1 {
+            self.report.channels += 1;
+            if self.channels.len() < STATES_MAX {
+                self.channels.insert(commit.stream.clone(), ChannelState::default());
+            }
+        }
+        let wrong = name.wrong(commit, events);
+        self.add_all(commit, wrong);
+        let following = |state: &&mut ChannelState| state.sequence + 1 == commit.first_sequence;
+        let Some(state) = self.channels.get_mut(&commit.stream).filter(following) else {
+            self.channels.remove(&commit.stream);
+            self.report.not_folded_commits += 1;
+            return;
+        };
+        let wrong = messaging_stream::fold(state, commit, events);
+        self.report.folded_commits += 1;
+        self.add_all(commit, wrong);
+    }
+
     fn make_room(&mut self) {
         if self.sessions.len() >= STATES_MAX {
             self.sessions.retain(|_, state| state.unfinished());
+        }
+        if self.channels.len() >= STATES_MAX {
+            self.channels.retain(|_, state| !state.deleted);
         }
     }
 
@@ -148,6 +180,18 @@ impl Domain {
         let finding = Finding { position: commit.position, stream: commit.stream.to_string(), sequence, what };
         self.report.findings.push(finding);
     }
+}
+
+/// Time never runs backwards within a stream.
+fn backwards(before: Option<Timestamp>, events: &[Event]) -> Option<(u64, String)> {
+    let mut latest = before;
+    for event in events {
+        if latest.is_some_and(|latest| event.timestamp < latest) {
+            return Some((event.sequence, "the event is older than the one before it".to_owned()));
+        }
+        latest = Some(event.timestamp);
+    }
+    None
 }
 
 /// Whether a stored change is the one that was made again.

@@ -1,10 +1,10 @@
 //! The streams of sessions: `session/<account>/<session id>`.
 
 use factum_engine::session::{SessionState, apply_commit};
-use factum_model::{Event, Timestamp};
+use factum_model::Event;
 use factum_store::StoredCommit;
 
-use super::compare;
+use super::{backwards, compare};
 
 /// What a stream's name says.
 pub(super) struct Name<'a> {
@@ -46,16 +46,4 @@ pub(super) fn fold(state: &mut SessionState, commit: &StoredCommit, events: &[Ev
     }
     wrong.extend(backwards(before, events));
     wrong
-}
-
-/// Time never runs backwards within a session.
-fn backwards(before: Option<Timestamp>, events: &[Event]) -> Option<(u64, String)> {
-    let mut latest = before;
-    for event in events {
-        if latest.is_some_and(|latest| event.timestamp < latest) {
-            return Some((event.sequence, "the event is older than the one before it".to_owned()));
-        }
-        latest = Some(event.timestamp);
-    }
-    None
 }

@@ -1,5 +1,7 @@
 //! A real runtime writes, and the check reads; then bytes are changed on the way.
 
+mod messaging;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -63,7 +65,10 @@ async fn what_a_runtime_writes_is_sound_and_what_is_changed_is_found() {
     let commits = commits().await;
     let report = check(&commits);
     assert_eq!(report.findings, vec![]);
-    assert_eq!((report.sessions, report.not_folded_commits, report.unknown_stream_commits), (1, 0, 0));
+    assert_eq!(
+        (report.sessions, report.channels, report.not_folded_commits, report.unknown_stream_commits),
+        (1, 0, 0, 0)
+    );
     assert_eq!(report.folded_commits, commits.len() as u64);
 
     let session =
