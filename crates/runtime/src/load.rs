@@ -73,22 +73,37 @@ impl Runtime {
         accept: &Accept,
         decide: impl FnOnce(&S, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<T, Refusal> {
-        let cell = Cell::new(account.clone(), id.clone(), Some(S::default()), self.now());
-        let cell = S::cells(self).get_or_insert(cell);
-        let pending = {
-            let mut live = cell.live.lock();
-            self.decide(&cell, &mut live, actor, accept, decide)
-        };
-        match pending {
-            Ok(pending) => pending.durable(&cell).await.map(|(output, _)| output),
-            Err(refusal) => {
-                let empty = cell.live.lock().state.as_deref().is_some_and(|state| !state.exists());
-                if empty {
-                    self.retire(&cell);
-                }
-                Err(refusal)
-            }
+        let mut decide = Some(decide);
+        loop {
+            let cell = Cell::new(account.clone(), id.clone(), Some(S::default()), self.now());
+            let cell = S::cells(self).get_or_insert(cell);
+            let Some(pending) = self.try_begin(&cell, actor, accept, &mut decide) else { continue };
+            return pending?.durable(&cell).await.map(|(output, _)| output);
         }
+    }
+
+    /// Decides if the cell is still in use; `None` asks the caller to look it up again. A refusal that leaves nothing takes
+    /// the cell out under the same lock, so that nobody can decide on it in between.
+    fn try_begin<S: Aggregate, T: Serialize, F>(
+        &self,
+        cell: &Arc<Cell<S>>,
+        actor: &Actor<'_>,
+        accept: &Accept,
+        decide: &mut Option<F>,
+    ) -> Option<Result<Pending<T>, Refusal>>
+    where
+        F: FnOnce(&S, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    {
+        let mut live = cell.live.lock();
+        if live.retired {
+            return None;
+        }
+        let pending = self.decide(cell, &mut live, actor, accept, decide.take()?);
+        if pending.is_err() && live.state.as_deref().is_some_and(|state| !state.exists()) {
+            live.retired = true;
+            S::cells(self).remove(cell);
+        }
+        Some(pending)
     }
 
     /// Decides if the cell is still in use and loaded; `None` asks the caller to look it up again.

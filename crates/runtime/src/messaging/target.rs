@@ -74,10 +74,15 @@ impl Runtime {
         self.execute(&caller.account, &target.channel_id, &actor, accept, decide).await.map(|(output, _)| output)
     }
 
+    /// A cell that somebody is about to begin in, and may be refused in, is not a channel yet.
     async fn is_there(&self, caller: &Caller, channel_id: &MessagingChannelId) -> Result<bool, Refusal> {
         let stream = ChannelState::stream(&caller.account, channel_id);
-        if self.0.channels.get(&stream).is_some() {
-            return Ok(true);
+        if let Some(cell) = self.0.channels.get(&stream) {
+            let live = cell.live.lock();
+            if !live.retired {
+                // What is not loaded came from the store.
+                return Ok(live.state.as_deref().is_none_or(ChannelState::exists));
+            }
         }
         Ok(self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?.is_some())
     }
