@@ -5,5 +5,6 @@
 mod durability;
 mod idempotency;
 mod lifecycle;
+mod messaging;
 mod unavailable;
 mod world;

@@ -1,5 +1,6 @@
 //! A runtime on a store in memory, whose durability can be held back and whose clock stands still until it is moved.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -23,6 +24,15 @@ impl Clock for TestClock {
 }
 
 impl TestClock {
+    pub(crate) fn at(millis: i64) -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(millis)))
+    }
+
+    /// Back, as a machine's clock is set back.
+    pub(crate) fn set_back(&self, duration: Duration) {
+        self.0.fetch_sub(i64::try_from(duration.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+
     pub(crate) fn advance(&self, duration: Duration) {
         self.0.fetch_add(i64::try_from(duration.as_millis()).unwrap(), Ordering::SeqCst);
     }
@@ -43,16 +53,16 @@ impl World {
 
     pub(crate) async fn with_agents(agents: Agents) -> World {
         let store = Arc::new(MemoryStore::new());
-        let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000_000)));
+        let clock = TestClock::at(1_800_000_000_000);
         let dir = tempfile::tempdir().unwrap();
-        let runtime = start(&store, &clock, agents, &dir).await;
+        let runtime = start(store.clone(), &clock, agents, dir.path()).await;
         let caller = Caller::new("agent://tester", "acme", Scopes::admin());
         World { store, runtime, clock, caller, dir }
     }
 
     /// A second runtime on the same store, as after a crash: the first one is simply forgotten.
     pub(crate) async fn restart(&mut self, agents: Agents) {
-        self.runtime = start(&self.store, &self.clock, agents, &self.dir).await;
+        self.runtime = start(self.store.clone(), &self.clock, agents, self.dir.path()).await;
     }
 
     pub(crate) async fn submit(&self, text: &str) -> Result<SubmitTurnResult, Refusal> {
@@ -81,11 +91,11 @@ impl World {
     }
 }
 
-async fn start(store: &Arc<MemoryStore>, clock: &Arc<TestClock>, agents: Agents, dir: &tempfile::TempDir) -> Runtime {
+/// A runtime on a store, with the usual secret.
+pub(crate) async fn start(store: Arc<dyn Store>, clock: &Arc<TestClock>, agents: Agents, dir: &Path) -> Runtime {
     let mut options = Options::new(agents, Secret::new([7; 32]));
     options.sources = Sources { clock: clock.clone(), ..Sources::default() };
-    let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
-    let store: Arc<dyn Store> = store.clone();
+    let blobs = Blobs::open(dir.join("blobs")).unwrap();
     Runtime::start(store, blobs, options).await.unwrap()
 }
 

@@ -1,0 +1,194 @@
+//! Seed 002 §5: direct channels, whose id follows from their two principals, which are there when they are first used, and
+//! which nobody else is ever in.
+
+use factum_runtime::Agents;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::*;
+use crate::world::World;
+
+/// The id as WIRE says it, worked out here once more.
+fn derived(one: &str, other: &str) -> String {
+    let mut both = [one, other];
+    both.sort_unstable();
+    let digest = Sha256::digest(both.join("\n"));
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("chan:direct:{}", &hex[..24])
+}
+
+#[tokio::test]
+async fn the_id_is_the_derived_one_for_both() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let of_ann = call(&world.runtime, &ann, "channels/get", json!({ "peer": "agent://bob" })).await.unwrap();
+    let of_bob = call(&world.runtime, &bob, "channels/get", json!({ "peer": "agent://ann" })).await.unwrap();
+    assert_eq!(of_ann, of_bob);
+    let channel = &of_ann["channel"];
+    assert_eq!(channel["id"], "chan:direct:4e8e287eb6778132586a3591");
+    assert_eq!(channel["id"], derived("agent://bob", "agent://ann"));
+    assert_eq!(
+        (&channel["direct"], &channel["visibility"], &channel["version"]),
+        (&json!(true), &json!("private"), &json!(1))
+    );
+    let roles: Vec<_> =
+        channel["members"].as_array().unwrap().iter().map(|one| (&one["principalId"], &one["role"])).collect();
+    assert_eq!(roles, [(&json!("agent://ann"), &json!("member")), (&json!("agent://bob"), &json!("member"))]);
+}
+
+#[tokio::test]
+async fn the_first_use_makes_it_whatever_that_is() {
+    let mut world = World::new().await;
+    let uses = [
+        ("channels/get", json!({})),
+        ("channels/publish", json!({ "parts": parts("hi") })),
+        ("channels/history", json!({})),
+        ("channels/markRead", json!({ "sequence": 0 })),
+        ("channels/presence", json!({})),
+        ("channels/stream", json!({})),
+    ];
+    for (number, (method, mut params)) in uses.into_iter().enumerate() {
+        let (ann, peer) = (member("ann"), format!("agent://peer-{number}"));
+        let by_id = json!({ "channelId": derived("agent://ann", &peer) });
+        assert_eq!(
+            code(call(&world.runtime, &ann, "channels/get", by_id.clone()).await),
+            ErrorCode::NotFound,
+            "{method}"
+        );
+        params["peer"] = json!(peer);
+        for _ in 0..2 {
+            if method == "channels/stream" {
+                stream(&world.runtime, &ann, params.clone()).await.unwrap();
+            } else {
+                call(&world.runtime, &ann, method, params.clone()).await.unwrap();
+            }
+        }
+        let peer = Caller::new(&peer, "acme", Scopes::member());
+        let theirs = call(&world.runtime, &peer, "channels/get", by_id.clone()).await.unwrap();
+        world.restart(Agents::demo()).await;
+        assert_eq!(call(&world.runtime, &peer, "channels/get", by_id).await.unwrap(), theirs, "{method}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_at_once_make_one() {
+    let world = World::new().await;
+    for round in 0..30 {
+        let (ann, bob) = (member(&format!("ann-{round}")), member(&format!("bob-{round}")));
+        let tasks = (0..8).map(|number| {
+            let (me, you) = if number % 2 == 0 { (ann.clone(), bob.clone()) } else { (bob.clone(), ann.clone()) };
+            let runtime = world.runtime.clone();
+            tokio::spawn(async move {
+                let params = json!({ "peer": &*you.principal, "parts": parts(&number.to_string()) });
+                call(&runtime, &me, "channels/publish", params).await.unwrap()["event"].clone()
+            })
+        });
+        let mut told: Vec<Value> = Vec::new();
+        for task in tasks.collect::<Vec<_>>() {
+            told.push(task.await.unwrap());
+        }
+        told.sort_by_key(sequence);
+        assert_eq!(sequences(&told), (1..=8).collect::<Vec<_>>());
+        let history = json!({ "peer": &*bob.principal });
+        assert_eq!(pages(&world.runtime, &ann, &history).await, told);
+    }
+}
+
+/// Who is refused on the first use leaves nothing behind that others stumble over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_first_use_disturbs_nobody() {
+    let world = World::new().await;
+    for round in 0..300 {
+        let (ann, bob) = (member(&format!("ann-{round}")), member(&format!("bob-{round}")));
+        let tasks = (0..8).map(|number| {
+            let (runtime, ann, bob) = (world.runtime.clone(), ann.clone(), bob.clone());
+            let content = if number % 2 == 0 { json!([]) } else { parts("x") };
+            tokio::spawn(async move {
+                let params = json!({ "peer": &*bob.principal, "parts": content });
+                (number, call(&runtime, &ann, "channels/publish", params).await)
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            let (number, outcome) = task.await.unwrap();
+            match number % 2 {
+                0 => assert_eq!(code(outcome), ErrorCode::InvalidParams, "round {round}"),
+                _ => assert!(outcome.is_ok(), "round {round}: {outcome:?}"),
+            }
+        }
+        assert_eq!(pages(&world.runtime, &bob, &json!({ "peer": &*ann.principal })).await.len(), 4);
+    }
+}
+
+#[tokio::test]
+async fn nobody_else_gets_in_and_nobody_lists_it() {
+    let world = World::new().await;
+    let (ann, bob, eve) = (member("ann"), member("bob"), member("eve"));
+    let event =
+        call(&world.runtime, &ann, "channels/publish", json!({ "peer": "agent://bob", "parts": parts("hi") })).await;
+    let id = event.unwrap()["event"]["channelId"].clone();
+    let manage = [
+        ("channels/addMember", json!({ "channelId": id, "principalId": "agent://eve" })),
+        ("channels/addMember", json!({ "channelId": id, "principalId": "agent://bob", "role": "owner" })),
+        ("channels/removeMember", json!({ "channelId": id, "principalId": "agent://bob" })),
+        ("channels/update", json!({ "channelId": id, "expectedVersion": 1, "name": "ours" })),
+        ("channels/delete", json!({ "channelId": id })),
+    ];
+    for (method, params) in manage {
+        for caller in [&ann, &bob] {
+            let outcome = call(&world.runtime, caller, method, params.clone()).await;
+            assert_eq!(code(outcome), ErrorCode::PermissionDenied, "{method}");
+        }
+        let outcome = call(&world.runtime, &eve, method, params).await;
+        assert_eq!(outcome.unwrap_err(), Refusal::not_found(), "{method}");
+    }
+    for method in ["channels/get", "channels/history", "channels/presence"] {
+        let outcome = call(&world.runtime, &eve, method, json!({ "channelId": id })).await;
+        assert_eq!(outcome.unwrap_err(), Refusal::not_found(), "{method}");
+    }
+    let create = json!({ "visibility": "public" });
+    let listed = call(&world.runtime, &eve, "channels/create", create).await.unwrap()["channel"]["id"].clone();
+    for caller in [&ann, &bob] {
+        let list = call(&world.runtime, caller, "channels/list", json!({})).await.unwrap();
+        assert_eq!(list["channels"].as_array().unwrap().iter().map(|one| &one["id"]).collect::<Vec<_>>(), [&listed]);
+    }
+    let members = call(&world.runtime, &ann, "channels/get", json!({ "channelId": id })).await.unwrap();
+    assert_eq!(members["channel"]["members"].as_array().unwrap().len(), 2);
+}
+
+/// Many direct channels fill no list, and do not hide what is behind them.
+#[tokio::test]
+async fn a_list_passes_over_any_number_of_direct_channels() {
+    let world = World::new().await;
+    let ann = member("ann");
+    for number in 0..150 {
+        call(&world.runtime, &ann, "channels/get", json!({ "peer": format!("agent://p{number}") })).await.unwrap();
+    }
+    let own = channel(&world.runtime, &ann, &[]).await;
+    let (mut found, mut params) = (Vec::new(), json!({ "pageSize": 3 }));
+    loop {
+        let page = call(&world.runtime, &ann, "channels/list", params.clone()).await.unwrap();
+        found.extend(page["channels"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()));
+        match page.get("nextPageToken") {
+            Some(token) => params["pageToken"] = token.clone(),
+            None => break,
+        }
+    }
+    assert_eq!(found, [own]);
+}
+
+#[tokio::test]
+async fn who_is_meant_has_to_be_clear() {
+    let world = World::new().await;
+    let ann = member("ann");
+    for params in [
+        json!({ "peer": "agent://ann" }),
+        json!({ "peer": "" }),
+        json!({ "peer": "x".repeat(201) }),
+        json!({ "peer": "agent://b\nob" }),
+        json!({ "peer": "agent://bob", "channelId": "chan_x" }),
+        json!({}),
+    ] {
+        let refused = call(&world.runtime, &ann, "channels/get", params.clone()).await.expect_err(&params.to_string());
+        assert!(matches!(refused.code, ErrorCode::InvalidParams | ErrorCode::LimitExceeded), "{params}: {refused:?}");
+    }
+}

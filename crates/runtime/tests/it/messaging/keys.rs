@@ -1,0 +1,157 @@
+//! Seed 002 §6: the same key and content gives the message that is there, other content is a conflict and writes nothing.
+
+use factum_runtime::Agents;
+use factum_store::Store;
+use futures::future::join_all;
+use serde_json::json;
+
+use super::*;
+use crate::world::World;
+
+fn keyed(channel: &str, key: &str, text: &str) -> Value {
+    json!({ "channelId": channel, "parts": parts(text), "idempotencyKey": key })
+}
+
+#[tokio::test]
+async fn a_repeat_gets_the_first_event_also_after_a_restart() {
+    let mut world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    let first = call(&world.runtime, &owner, "channels/publish", keyed(&id, "k", "hello")).await.unwrap();
+    assert_eq!(first["event"]["idempotencyKey"], "k");
+    publish(&world.runtime, &owner, &id, "something else").await;
+    for round in 0..3 {
+        let before = *world.store.durable().borrow();
+        let again = call(&world.runtime, &owner, "channels/publish", keyed(&id, "k", "hello")).await.unwrap();
+        assert_eq!(again, first, "round {round}");
+        let refused = call(&world.runtime, &owner, "channels/publish", keyed(&id, "k", "other")).await.unwrap_err();
+        assert_eq!((refused.code, &refused.details["sequence"]), (ErrorCode::Conflict, &json!(1)));
+        assert_eq!(*world.store.durable().borrow(), before, "a repeat and a conflict write nothing");
+        world.restart(Agents::demo()).await;
+    }
+    assert_eq!(sequences(&all(&world.runtime, &owner, &id).await), [1, 2]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_at_once_write_once() {
+    let world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    let calls = (0..100).map(|number| {
+        let (runtime, owner, id) = (world.runtime.clone(), owner.clone(), id.clone());
+        // Every fourth says something else under the same key: whoever comes first decides.
+        let text = if number % 4 == 3 { "other" } else { "same" };
+        tokio::spawn(async move { call(&runtime, &owner, "channels/publish", keyed(&id, "k", text)).await })
+    });
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
+    let events: Vec<&Value> = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()).collect();
+    assert!(events.len() == 75 || events.len() == 25, "{}", events.len());
+    assert!(events.iter().all(|event| *event == events[0]));
+    let conflicts = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+    assert!(conflicts.clone().all(|refusal| refusal.code == ErrorCode::Conflict));
+    assert_eq!(conflicts.count(), 100 - events.len());
+    assert_eq!(sequences(&all(&world.runtime, &owner, &id).await), [1]);
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_its_author_and_its_channel() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let (one, two) = (channel(&world.runtime, &ann, &[&bob]).await, channel(&world.runtime, &ann, &[&bob]).await);
+    let mut events = Vec::new();
+    for (author, id) in [(&ann, &one), (&bob, &one), (&ann, &two), (&bob, &two)] {
+        let text = format!("{} in {id}", author.principal);
+        let outcome = call(&world.runtime, author, "channels/publish", keyed(id, "k", &text)).await;
+        events.push(outcome.unwrap()["event"].clone());
+    }
+    assert_eq!(sequences(&events), [1, 2, 1, 2]);
+    // A direct channel is one channel, however it is named.
+    let by_peer = json!({ "peer": "agent://bob", "parts": parts("hi"), "idempotencyKey": "k" });
+    let first = call(&world.runtime, &ann, "channels/publish", by_peer.clone()).await.unwrap();
+    let id = first["event"]["channelId"].as_str().unwrap();
+    assert_eq!(call(&world.runtime, &ann, "channels/publish", keyed(id, "k", "hi")).await.unwrap(), first);
+    assert_eq!(call(&world.runtime, &ann, "channels/publish", by_peer).await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn a_key_is_no_way_in_for_who_was_taken_out() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let id = channel(&world.runtime, &ann, &[&bob]).await;
+    let first = call(&world.runtime, &bob, "channels/publish", keyed(&id, "k", "hi")).await.unwrap();
+    let bob_id = json!({ "channelId": id, "principalId": "agent://bob" });
+    call(&world.runtime, &ann, "channels/removeMember", bob_id.clone()).await.unwrap();
+    assert_eq!(code(call(&world.runtime, &bob, "channels/publish", keyed(&id, "k", "hi")).await), ErrorCode::NotFound);
+    call(&world.runtime, &ann, "channels/addMember", bob_id).await.unwrap();
+    assert_eq!(call(&world.runtime, &bob, "channels/publish", keyed(&id, "k", "hi")).await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn bad_keys_are_refused() {
+    let world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    for (key, expected) in [
+        (String::new(), ErrorCode::InvalidParams),
+        ("a\nb".to_owned(), ErrorCode::InvalidParams),
+        ("x".repeat(129), ErrorCode::LimitExceeded),
+    ] {
+        let outcome = call(&world.runtime, &owner, "channels/publish", keyed(&id, &key, "x")).await;
+        assert_eq!(code(outcome), expected, "{key:?}");
+    }
+    // A bound of characters, not of bytes.
+    call(&world.runtime, &owner, "channels/publish", keyed(&id, &"ü".repeat(128), "x")).await.unwrap();
+}
+
+/// What is the same by meaning: the order of keys and empty fields do not matter, content does.
+#[tokio::test]
+async fn content_is_compared_by_meaning() {
+    let world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    let target = publish(&world.runtime, &owner, &id, "a message to answer").await["id"].clone();
+    let base = json!({
+        "parts": [{ "type": "text", "text": "a", "metadata": { "x": 1, "y": [1, 2] } }, { "data": { "k": null } }],
+        "artifactRefs": ["one", "two"], "metadata": { "p": { "q": 1, "r": 2 } },
+    });
+    let with = |changes: Value| {
+        let mut params = base.clone();
+        let fields = changes.as_object().unwrap().clone();
+        params.as_object_mut().unwrap().extend(fields);
+        params["channelId"] = json!(id);
+        params["idempotencyKey"] = json!("k");
+        params
+    };
+    let first = call(&world.runtime, &owner, "channels/publish", with(json!({}))).await.unwrap();
+    let data = json!({ "data": { "k": null } });
+    let same = [
+        json!({ "parts": [{ "metadata": { "y": [1, 2], "x": 1 }, "text": "a" }, data] }),
+        json!({ "parts": [{ "kind": "text", "text": "a", "metadata": { "x": 1, "y": [1, 2] }, "note": null }, data] }),
+        json!({ "taskRefs": [], "replyToId": null, "threadId": null }),
+        json!({ "metadata": { "p": { "r": 2, "q": 1 } } }),
+    ];
+    for changes in same {
+        let again = call(&world.runtime, &owner, "channels/publish", with(changes.clone())).await;
+        assert_eq!(again.as_ref(), Ok(&first), "{changes}");
+    }
+    let text = |text: &str| json!({ "type": "text", "text": text, "metadata": { "x": 1, "y": [1, 2] } });
+    let other = [
+        json!({ "parts": [text("b"), data] }),
+        json!({ "parts": [data, text("a")] }),
+        json!({ "parts": [text("a")] }),
+        json!({ "parts": [{ "type": "text", "text": "a", "metadata": { "x": 1, "y": [2, 1] } }, data] }),
+        json!({ "parts": [text("a"), { "data": { "k": 0 } }] }),
+        json!({ "artifactRefs": ["two", "one"] }),
+        json!({ "artifactRefs": ["one"] }),
+        json!({ "artifactRefs": ["one"], "taskRefs": ["two"] }),
+        json!({ "metadata": {} }),
+        json!({ "metadata": { "p": { "q": 1, "r": "2" } } }),
+        json!({ "replyToId": target }),
+        json!({ "threadId": target }),
+    ];
+    for changes in other {
+        let outcome = call(&world.runtime, &owner, "channels/publish", with(changes.clone())).await;
+        assert_eq!(outcome.expect_err(&changes.to_string()).code, ErrorCode::Conflict, "{changes}");
+    }
+    assert_eq!(sequences(&all(&world.runtime, &owner, &id).await), [1, 2]);
+}

@@ -1,0 +1,81 @@
+//! Threads: a reply is in the thread of what it answers, and only messages of the channel can be answered.
+
+use serde_json::json;
+
+use super::*;
+use crate::world::World;
+
+async fn reply(world: &World, caller: &Caller, id: &str, fields: Value) -> Result<Value, Refusal> {
+    let mut params = json!({ "channelId": id, "parts": parts("a reply") });
+    params.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    call(&world.runtime, caller, "channels/publish", params).await.map(|answer| answer["event"].clone())
+}
+
+#[tokio::test]
+async fn replies_are_in_the_thread_of_what_they_answer() {
+    let world = World::new().await;
+    let ann = member("ann");
+    let id = channel(&world.runtime, &ann, &[]).await;
+    let root = publish(&world.runtime, &ann, &id, "root").await;
+    let aside = publish(&world.runtime, &ann, &id, "aside").await;
+    assert_eq!((root.get("threadId"), root.get("replyToId")), (None, None));
+    let first = reply(&world, &ann, &id, json!({ "replyToId": root["id"] })).await.unwrap();
+    assert_eq!((&first["threadId"], &first["replyToId"]), (&root["id"], &root["id"]));
+    let second = reply(&world, &ann, &id, json!({ "replyToId": first["id"] })).await.unwrap();
+    assert_eq!((&second["threadId"], &second["replyToId"]), (&root["id"], &first["id"]));
+    let third = reply(&world, &ann, &id, json!({ "threadId": second["id"] })).await.unwrap();
+    assert_eq!((&third["threadId"], third.get("replyToId")), (&root["id"], None));
+    let fourth = reply(&world, &ann, &id, json!({ "replyToId": second["id"], "threadId": root["id"] })).await.unwrap();
+    let thread = pages(&world.runtime, &ann, &json!({ "channelId": id, "threadId": root["id"], "pageSize": 2 })).await;
+    assert_eq!(thread, [root.clone(), first, second.clone(), third, fourth]);
+
+    let elsewhere = channel(&world.runtime, &ann, &[]).await;
+    let foreign = publish(&world.runtime, &ann, &elsewhere, "elsewhere").await;
+    for fields in [
+        json!({ "replyToId": "msg_nobody" }),
+        json!({ "replyToId": "msg_0198c0de-0000-7000-8000-000000000000" }),
+        json!({ "replyToId": foreign["id"] }),
+        json!({ "threadId": foreign["id"] }),
+        json!({ "replyToId": second["id"], "threadId": aside["id"] }),
+    ] {
+        let refused = reply(&world, &ann, &id, fields.clone()).await.expect_err(&fields.to_string());
+        assert_eq!(refused.code, ErrorCode::InvalidParams, "{fields}");
+    }
+}
+
+/// An id leads to its message by the time in it: many of one instant, hours apart, and a clock that was set back.
+#[tokio::test]
+async fn a_message_is_found_whatever_the_clock_did() {
+    let world = World::new().await;
+    let ann = member("ann");
+    let id = channel(&world.runtime, &ann, &[]).await;
+    let mut events = Vec::new();
+    for round in 0..6 {
+        for _ in 0..60 {
+            events.push(publish(&world.runtime, &ann, &id, "x").await);
+        }
+        match round {
+            1 => world.clock.set_back(Duration::from_secs(3_600)),
+            3 => world.clock.advance(Duration::from_secs(10_000)),
+            _ => world.clock.advance(Duration::from_millis(1)),
+        }
+    }
+    let times: Vec<i64> = events.iter().map(|event| event["timestamp"].as_i64().unwrap()).collect();
+    assert!(times.is_sorted(), "time never runs backwards within a channel");
+    for event in events.iter().step_by(7) {
+        let answer = reply(&world, &ann, &id, json!({ "replyToId": event["id"] })).await.unwrap();
+        assert_eq!(answer["threadId"], event["id"]);
+    }
+}
+
+#[tokio::test]
+async fn a_direct_channel_nobody_used_has_nothing_to_answer() {
+    let world = World::new().await;
+    let ann = member("ann");
+    let params = json!({ "peer": "agent://bob", "parts": parts("x"), "replyToId": "msg_nobody" });
+    assert_eq!(code(call(&world.runtime, &ann, "channels/publish", params).await), ErrorCode::InvalidParams);
+    // And it still can be used.
+    let params = json!({ "peer": "agent://bob", "parts": parts("x") });
+    let event = call(&world.runtime, &ann, "channels/publish", params).await.unwrap()["event"].clone();
+    assert_eq!(sequence(&event), 1);
+}

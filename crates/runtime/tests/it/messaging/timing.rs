@@ -1,0 +1,153 @@
+//! Seed 002 §10: the time of an answer must not tell an outsider that a private channel exists.
+//!
+//! Each sample is a pair: one call about a channel that is there and one about a channel that is not, in an order that a
+//! coin decides. Were the two the same to the server, swapping them would change nothing, so each pair is a fair coin toss,
+//! whatever else the machine is doing. Two counts are held against that: how often the channel that is there took longer
+//! (which sees a shift of the middle), and how many of the slowest calls are its (which sees a difference in the tail). Both
+//! are binomial then; eight standard deviations are one false alarm in 10^15 runs.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use factum_runtime::Agents;
+use factum_store::EmbeddedStore;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::json;
+
+use super::*;
+use crate::world::{TestClock, start};
+
+const PAIRS: usize = 6_000;
+/// Channels of each kind, so that no single key is always the warm one.
+const CHANNELS: usize = 64;
+/// Of the samples of a method, so many are its slowest.
+const SLOWEST: usize = PAIRS / 10;
+const DEVIATIONS_MAX: f64 = 8.0;
+
+async fn open(dir: &Path) -> Runtime {
+    let (store, _) = EmbeddedStore::open(dir.join("data"), factum_store::Options::default()).unwrap();
+    start(Arc::new(store), &TestClock::at(1_800_000_000_000), Agents::demo(), dir).await
+}
+
+/// Private channels of somebody else, with something said in each.
+async fn channels(runtime: &Runtime) -> Vec<String> {
+    let (owner, other) = (member("owner"), member("other"));
+    let mut ids = Vec::new();
+    for _ in 0..CHANNELS {
+        let id = channel(runtime, &owner, &[&other]).await;
+        publish(runtime, &owner, &id, "a secret").await;
+        ids.push(id);
+    }
+    ids
+}
+
+fn params(method: &str, id: &str) -> Value {
+    let mut params = match method {
+        "channels/publish" => json!({ "parts": parts("x") }),
+        "channels/update" => json!({ "expectedVersion": 1, "name": "mine" }),
+        "channels/addMember" | "channels/removeMember" => json!({ "principalId": "agent://eve" }),
+        "channels/markRead" => json!({ "sequence": 1 }),
+        _ => json!({}),
+    };
+    params["channelId"] = json!(id);
+    params
+}
+
+/// How long a refusal took.
+async fn refusal_nanos(runtime: &Runtime, caller: &Caller, method: &str, params: &str) -> u128 {
+    if method == "channels/stream" {
+        let params = serde_json::from_str(params).unwrap();
+        let started = Instant::now();
+        let refused = runtime.stream_channel(caller, &params).await.err();
+        let took = started.elapsed();
+        assert_eq!(refused, Some(Refusal::not_found()));
+        return took.as_nanos();
+    }
+    let started = Instant::now();
+    let outcome = runtime.call_by_name(caller, method, params).await;
+    let took = started.elapsed();
+    assert!(matches!(outcome, Err(CallError::Refused(refusal)) if refusal == Refusal::not_found()), "{method}");
+    took.as_nanos()
+}
+
+/// How far a count of fair coin tosses is from the middle, in standard deviations.
+fn deviations(heads: usize, tosses: usize) -> f64 {
+    (heads as f64 - tosses as f64 / 2.0) / (tosses as f64 / 4.0).sqrt()
+}
+
+/// The two counts, as deviations: of the middle and of the tail.
+fn compare(pairs: &[(u128, u128)]) -> (f64, f64) {
+    let decided = pairs.iter().filter(|(there, absent)| there != absent);
+    let middle = deviations(decided.clone().filter(|(there, absent)| there > absent).count(), decided.count());
+    let mut all: Vec<(u128, bool)> =
+        pairs.iter().flat_map(|(there, absent)| [(*there, true), (*absent, false)]).collect();
+    all.sort_unstable();
+    let slowest = &all[all.len() - SLOWEST..];
+    (middle, deviations(slowest.iter().filter(|(_, there)| *there).count(), SLOWEST))
+}
+
+#[tokio::test]
+async fn absent_and_forbidden_take_the_same_time() {
+    let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let runtime = open(dir.path()).await;
+    let there = channels(&runtime).await;
+    // Ids made the same way that are not of this store.
+    let absent = channels(&open(elsewhere.path()).await).await;
+    let outsider = member("eve");
+    // An outsider who is a member of something has rows of their own beside the ones that are missed.
+    channel(&runtime, &outsider, &[]).await;
+    let mut rng = StdRng::seed_from_u64(2);
+    for method in [
+        "channels/get",
+        "channels/publish",
+        "channels/history",
+        "channels/stream",
+        "channels/presence",
+        "channels/markRead",
+        "channels/update",
+        "channels/delete",
+        "channels/addMember",
+        "channels/removeMember",
+    ] {
+        let mut pairs = Vec::with_capacity(PAIRS);
+        for number in 0..PAIRS + CHANNELS {
+            let at = rng.random_range(0..CHANNELS);
+            let [of_there, of_absent] = [&there[at], &absent[at]].map(|id| params(method, id).to_string());
+            let pair = if rng.random_bool(0.5) {
+                let first = refusal_nanos(&runtime, &outsider, method, &of_there).await;
+                (first, refusal_nanos(&runtime, &outsider, method, &of_absent).await)
+            } else {
+                let first = refusal_nanos(&runtime, &outsider, method, &of_absent).await;
+                (refusal_nanos(&runtime, &outsider, method, &of_there).await, first)
+            };
+            // The first ones only warm up.
+            if number >= CHANNELS {
+                pairs.push(pair);
+            }
+        }
+        let (middle, tail) = compare(&pairs);
+        assert!(
+            middle.abs() < DEVIATIONS_MAX && tail.abs() < DEVIATIONS_MAX,
+            "{method}: the time tells, {middle:.1} deviations in the middle, {tail:.1} in the tail"
+        );
+    }
+}
+
+/// The test can fail: a difference of a twentieth of an answer's time is seen, none is not.
+#[test]
+fn a_small_difference_is_seen() {
+    let mut rng = StdRng::seed_from_u64(1);
+    let mut sample = |extra: u128| {
+        let noise: u128 = (0..4).map(|_| rng.random_range(0..500_u128)).sum();
+        10_000 + noise + extra
+    };
+    let same: Vec<_> = (0..PAIRS).map(|_| (sample(0), sample(0))).collect();
+    let (middle, tail) = compare(&same);
+    assert!(middle.abs() < DEVIATIONS_MAX && tail.abs() < DEVIATIONS_MAX, "{middle} {tail}");
+    let shifted: Vec<_> = (0..PAIRS).map(|_| (sample(500), sample(0))).collect();
+    assert!(compare(&shifted).0 > DEVIATIONS_MAX);
+    let rarely: Vec<_> = (0..PAIRS).map(|at| (sample(if at % 20 == 0 { 5_000 } else { 0 }), sample(0))).collect();
+    assert!(compare(&rarely).1 > DEVIATIONS_MAX);
+}
