@@ -143,11 +143,16 @@ impl Connection {
         serde_json::value::to_raw_value(&result).map_err(|error| Refusal::internal(error.to_string()).into())
     }
 
+    /// Refuses more streams than a connection may have. One that has ended, because its channel is gone or its caller was
+    /// taken out, is none.
+    fn check_room(&mut self) -> Result<(), Refusal> {
+        self.subscriptions.retain(|_, followed| !followed.abort.is_finished());
+        let (open, max) = (self.subscriptions.len(), self.state.limits.streams_max);
+        if open < max { Ok(()) } else { Err(Refusal::limit("streams", open as u64 + 1, max as u64)) }
+    }
+
     async fn subscribe(&mut self, params: Subscribe) -> Result<serde_json::Value, Refusal> {
-        let max = self.state.limits.streams_max;
-        if self.subscriptions.len() >= max {
-            return Err(Refusal::limit("streams", self.subscriptions.len() as u64 + 1, max as u64));
-        }
+        self.check_room()?;
         let casing = Casing::parse(params.casing.as_deref())?;
         let after = params.after.unwrap_or(0);
         let subscription = self.state.runtime.subscribe(&self.caller, &params.session_id, after).await?;
@@ -169,10 +174,7 @@ impl Connection {
     }
 
     async fn stream_channel(&mut self, params: &StreamChannel) -> Result<serde_json::Value, Refusal> {
-        let max = self.state.limits.streams_max;
-        if self.subscriptions.len() >= max {
-            return Err(Refusal::limit("streams", self.subscriptions.len() as u64 + 1, max as u64));
-        }
+        self.check_room()?;
         let stream = self.state.runtime.stream_channel(&self.caller, params).await?;
         let channel_id = stream.channel_id().clone();
         self.counter += 1;
