@@ -70,7 +70,7 @@ async fn run(
     }
     match rpc::split(&body, state) {
         Err(fault) => Ok(answered(rpc::answer(None, Err(fault)))),
-        Ok(RpcBody::One(text)) => Ok(one(state, &caller, head, text).await),
+        Ok(RpcBody::One(text)) => Ok(one(state, &caller, head, from, text).await),
         Ok(RpcBody::Batch(requests)) => Ok(batch(state, &caller, &requests).await),
     }
 }
@@ -95,7 +95,13 @@ fn answered(body: Vec<u8>) -> Response {
 }
 
 /// One request, which may open a stream.
-async fn one(state: &Arc<State>, caller: &Caller, head: &http::request::Parts, text: &str) -> Response {
+async fn one(
+    state: &Arc<State>,
+    caller: &Caller,
+    head: &http::request::Parts,
+    from: std::net::IpAddr,
+    text: &str,
+) -> Response {
     let request = match rpc::read(text) {
         Ok(request) => request,
         Err(fault) => return answered(rpc::answer(None, Err(fault))),
@@ -110,7 +116,7 @@ async fn one(state: &Arc<State>, caller: &Caller, head: &http::request::Parts, t
     let opened = async {
         let params = request.params.map_or("{}", RawValue::get);
         let params = channels::parse(state, params.as_bytes())?;
-        channels::open(state, caller, params, head, Framing::Rpc { id: id.clone() }).await
+        channels::open(state, caller, params, &head.headers, from, Framing::Rpc { id: id.clone() }).await
     };
     match opened.await {
         Ok(response) => response,

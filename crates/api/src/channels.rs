@@ -1,6 +1,7 @@
 //! Messaging channels as they happen, over server-sent events: `POST /v1/channels/stream` and
 //! `GET /v1/channels/{channel_id}/events` send envelopes, `POST /a2a` sends the same inside JSON-RPC answers.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::limits::check_depth;
 use crate::metrics::Transport;
 use crate::problem::Problem;
 use crate::rpc;
-use crate::state::{State, StreamGuard};
+use crate::state::{Credential, State, StreamGuard};
 
 /// How often a client may ask to hear from a quiet channel.
 const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
@@ -46,7 +47,7 @@ pub(crate) async fn stream(Extract(state): Extract<Arc<State>>, request: http::R
         let caller = state.admit(&head.headers, peer(&head)).await?;
         let body = read_body(&state, body).await?;
         let params = parse(&state, &body)?;
-        open(&state, &caller, params, &head, Framing::Plain).await
+        open(&state, &caller, params, &head.headers, peer(&head), Framing::Plain).await
     };
     run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
 }
@@ -79,7 +80,7 @@ pub(crate) async fn channel_events(
             control_events: query.control_events,
             presence: query.presence,
         };
-        open(&state, &caller, params, &head, Framing::Plain).await
+        open(&state, &caller, params, &head.headers, peer(&head), Framing::Plain).await
     };
     run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
 }
@@ -98,17 +99,18 @@ pub(crate) async fn open(
     state: &Arc<State>,
     caller: &Caller,
     mut params: StreamChannel,
-    head: &http::request::Parts,
+    headers: &HeaderMap,
+    from: IpAddr,
     framing: Framing,
 ) -> Result<Response, Refusal> {
-    if let Some(seen) = last_event_id(&head.headers)? {
+    if let Some(seen) = last_event_id(headers)? {
         params.since_sequence = Some(seen);
     }
     let frames = Frames {
         stream: state.runtime.stream_channel(caller, &params).await?,
         framing,
         heartbeat: Heartbeat::new(state, params.heartbeat_interval_ms),
-        recheck: Recheck::new(state, head),
+        recheck: Recheck::new(state, Credential::of(headers, from)),
         guard: state.stream(Transport::Sse),
         next: Next::Hello,
     };

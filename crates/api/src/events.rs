@@ -53,7 +53,7 @@ pub(crate) async fn session_events(
         let after = resume_after(&head.headers, query.after.as_deref())?.unwrap_or(0);
         let subscription = state.runtime.subscribe(&caller, &session_id, after).await?;
         let guard = state.stream(Transport::Sse);
-        let recheck = Recheck::new(&state, &head);
+        let recheck = Recheck::new(&state, Credential::of(&head.headers, peer(&head)));
         Ok(event_stream(follow(subscription, casing, recheck, guard)))
     };
     run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
@@ -102,8 +102,7 @@ pub(crate) struct Recheck {
 }
 
 impl Recheck {
-    pub(crate) fn new(state: &Arc<State>, head: &http::request::Parts) -> Self {
-        let credential = Credential::of(&head.headers, peer(head));
+    pub(crate) fn new(state: &Arc<State>, credential: Credential) -> Self {
         Self { state: state.clone(), credential, checked_at: Instant::now() }
     }
 
@@ -204,7 +203,7 @@ pub(crate) async fn feed(
             // Refused now, not in the middle of a stream, where the cursor is bad.
             state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
             let guard = state.stream(Transport::Sse);
-            let recheck = Recheck::new(&state, &head);
+            let recheck = Recheck::new(&state, Credential::of(&head.headers, peer(&head)));
             return Ok(event_stream(follow_feed(caller, cursor, casing, recheck, guard)));
         }
         feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await
