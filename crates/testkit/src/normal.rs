@@ -30,10 +30,14 @@ impl Names {
 
     fn member(&mut self, name: &str, value: &Value) -> Value {
         match (name, value) {
-            ("next_cursor" | "cursor", Value::String(cursor)) => Value::String(self.name("cursor", cursor)),
+            ("next_cursor" | "cursor" | "nextPageToken" | "pageToken", Value::String(cursor)) => {
+                Value::String(self.name("cursor", cursor))
+            }
             ("key", Value::String(key)) => Value::String(self.name("secret", key)),
             // It covers ids.
             ("params_digest", Value::String(digest)) => Value::String(self.name("digest", digest)),
+            // Messaging has its times in milliseconds.
+            ("timestamp" | "createdAt" | "joinedAt" | "since", Value::Number(_)) => Value::String("<time>".to_owned()),
             // How long something took is nobody's promise.
             ("duration_ms", Value::Number(_)) => Value::String("<duration>".to_owned()),
             _ => self.value(value),

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::clients::{Grpc, Http, Rpc, WebSocket};
+use crate::clients::{A2a, Grpc, Http, Rpc, WebSocket};
 use crate::wait::within;
 
 /// What a server is started with.
@@ -110,6 +110,10 @@ impl Server {
 
     pub fn rpc(&self, token: Option<&str>) -> Rpc {
         Rpc::new(&self.address, token)
+    }
+
+    pub fn a2a(&self, token: Option<&str>) -> A2a {
+        A2a::new(&self.address, token)
     }
 
     pub async fn ws(&self, token: Option<&str>) -> WebSocket {

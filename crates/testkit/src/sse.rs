@@ -13,7 +13,10 @@ use crate::wait::within;
 /// One event as it came: the id of its frame and its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
+    /// Empty where the frame had none.
     pub id: String,
+    /// What the frame says it is, where it says anything.
+    pub name: Option<String>,
     pub data: Value,
 }
 
@@ -65,6 +68,13 @@ impl Reader {
         let whole = response.bytes_stream().take_while(|piece| std::future::ready(piece.is_ok()));
         let bytes = whole.filter_map(|piece| std::future::ready(piece.ok().map(|piece| piece.to_vec())));
         Self { bytes: Box::pin(bytes), parser: Parser::default(), ready: Default::default(), seen: Vec::new() }
+    }
+
+    /// The same for a stream of a messaging channel, where only messages have an id.
+    pub fn of_channel(response: Response) -> Self {
+        let mut reader = Self::new(response);
+        reader.parser.ids = Ids::OfMessages;
+        reader
     }
 
     /// The events of a session from behind an id.
@@ -131,11 +141,21 @@ impl Reader {
     }
 }
 
+/// Which frames have to have an id.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Ids {
+    #[default]
+    OfAll,
+    OfMessages,
+}
+
 /// Puts frames together from whatever pieces arrive. Only what our server sends is understood; the rest panics.
 #[derive(Default)]
 struct Parser {
+    ids: Ids,
     line: Vec<u8>,
     id: Option<String>,
+    name: Option<String>,
     data: Option<String>,
 }
 
@@ -156,14 +176,16 @@ impl Parser {
     fn line(&mut self, line: &str) -> Option<Frame> {
         if line.is_empty() {
             let data = self.data.take()?;
-            let id = self.id.take().unwrap_or_else(|| panic!("an event without an id: {data}"));
+            let (id, name) = (self.id.take(), self.name.take());
+            assert!(id.is_some() || self.ids == Ids::OfMessages, "an event without an id: {data}");
             let data = serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}"));
-            return Some(Frame::Event(Event { id, data }));
+            return Some(Frame::Event(Event { id: id.unwrap_or_default(), name, data }));
         }
         let (field, value) = line.split_once(": ").unwrap_or_else(|| panic!("not a field: {line:?}"));
         match field {
             "" => return Some(Frame::Comment(value.to_owned())),
             "id" => assert_eq!(self.id.replace(value.to_owned()), None),
+            "event" if self.ids == Ids::OfMessages => assert_eq!(self.name.replace(value.to_owned()), None),
             "data" => assert_eq!(self.data.replace(value.to_owned()), None),
             "retry" => assert!(value.parse::<u64>().is_ok(), "{value}"),
             other => panic!("a field nobody spoke of: {other}"),
@@ -179,9 +201,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn streams_of_channels_have_ids_for_messages_only() {
+        let mut parser = Parser { ids: Ids::OfMessages, ..Default::default() };
+        let text = "id: 7\ndata: 1\n\n: heartbeat\ndata: 2\n\nevent: error\ndata: 3\n\n";
+        let event = |id: &str, name: Option<&str>, data: Value| {
+            Frame::Event(Event { id: id.into(), name: name.map(str::to_owned), data })
+        };
+        let comment = Frame::Comment("heartbeat".into());
+        let expected =
+            vec![event("7", None, json!(1)), comment, event("", None, json!(2)), event("", Some("error"), json!(3))];
+        assert_eq!(parser.feed(text.as_bytes()), expected);
+    }
+
+    #[test]
     fn frames_are_the_same_however_the_bytes_are_cut() {
         let text = "retry: 1000\n\nid: 1\ndata: {\"a\":1}\n\n: heartbeat\n\nid: 2\ndata: \"ü\"\n\nid: 3\ndata: 1\n";
-        let event = |id: &str, data: Value| Frame::Event(Event { id: id.into(), data });
+        let event = |id: &str, data: Value| Frame::Event(Event { id: id.into(), name: None, data });
         let expected = vec![event("1", json!({ "a": 1 })), Frame::Comment("heartbeat".into()), event("2", json!("ü"))];
         for size in 1..text.len() {
             let mut parser = Parser::default();

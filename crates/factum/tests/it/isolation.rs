@@ -20,6 +20,7 @@ struct Ids {
     queued: String,
     action: String,
     key: String,
+    channel: String,
 }
 
 impl Ids {
@@ -33,13 +34,14 @@ impl Ids {
             queued: id("turn"),
             action: id("act"),
             key: id("key"),
+            channel: id("chan"),
         }
     }
 }
 
 /// What every command is asked about somebody's things. A command nobody wrote a line for here fails the test.
 fn params(command: &str, ids: &Ids) -> Value {
-    let Ids { session, thread, turn, queued, action, key } = ids;
+    let Ids { session, thread, turn, queued, action, key, channel } = ids;
     match command {
         "submit_turn" => json!({ "session_id": session, "thread_id": thread, "input": text("x") }),
         "interrupt_turn" => json!({ "session_id": session, "thread_id": thread, "turn_id": turn }),
@@ -50,8 +52,16 @@ fn params(command: &str, ids: &Ids) -> Value {
         "read_events" => json!({ "session_id": session, "after": 1, "limit": 2 }),
         "respond_action" => json!({ "action_id": action, "decision": "allow" }),
         "revoke_api_key" => json!({ "key_id": key }),
+        "channels/get" | "channels/history" | "channels/presence" | "channels/delete" | "channels/audit" => {
+            json!({ "channelId": channel })
+        }
+        "channels/update" => json!({ "channelId": channel, "expectedVersion": 1, "name": "mine now" }),
+        "channels/addMember" | "channels/removeMember" => json!({ "channelId": channel, "principalId": "user://eve" }),
+        "channels/publish" => json!({ "channelId": channel, "parts": text("x") }),
+        "channels/markRead" => json!({ "channelId": channel, "sequence": 1 }),
         // These name nothing of anybody's.
-        "create_session" | "list_sessions" | "create_api_key" | "list_api_keys" => json!({}),
+        "create_session" | "list_sessions" | "create_api_key" | "list_api_keys" | "channels/create"
+        | "channels/list" => json!({}),
         unavailable if factum_runtime::UNAVAILABLE.contains(&unavailable) => {
             json!({ "session_id": session, "thread_id": thread, "task_id": action, "job_id": action })
         }
@@ -59,7 +69,7 @@ fn params(command: &str, ids: &Ids) -> Value {
     }
 }
 
-/// Ada's account has a turn at work, one queued, an open action and a key; Eve's has only a key.
+/// Ada's account has a turn at work, one queued, an open action, a key and a public channel; Eve's has only a key.
 async fn accounts() -> (tempfile::TempDir, Server, Ids, [String; 2]) {
     let dir = tempfile::tempdir().unwrap();
     let ada = offline_key(&dir, "ada", &["--admin"]).await;
@@ -71,7 +81,9 @@ async fn accounts() -> (tempfile::TempDir, Server, Ids, [String; 2]) {
     let action = wait_for(&http, &session, "action.required", 1).await;
     let queued = http.call("submit_turn", json!({ "session_id": session, "input": text("later") })).await.unwrap();
     let keys = http.call("list_api_keys", json!({})).await.unwrap();
+    let channel = http.call("channels/create", json!({ "visibility": "public" })).await.unwrap();
     let ids = Ids {
+        channel: field(&channel["channel"], "id"),
         session,
         thread: field(&first, "thread_id"),
         turn: field(&first, "turn_id"),

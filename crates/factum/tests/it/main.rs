@@ -14,6 +14,7 @@ mod disk;
 mod events;
 mod hostile;
 mod isolation;
+mod messaging;
 mod parity;
 mod streams;
 mod suite;

@@ -1,5 +1,6 @@
 //! One trait for calling commands, whatever carries them.
 
+mod a2a;
 mod grpc;
 mod http;
 mod local;
@@ -11,6 +12,7 @@ mod ws;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+pub use a2a::A2a;
 pub use grpc::Grpc;
 pub use http::Http;
 pub use local::Local;
