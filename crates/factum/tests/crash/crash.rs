@@ -1,9 +1,5 @@
 //! `kill -9` in a loop under 64 writers and readers that resume. Nothing acknowledged is lost, nothing is doubled, skipped or
 //! reordered for anybody, and a repeated key gets its first answer.
-//!
-//! The short form kills a few times; `FACTUM_LONG=1` kills hundreds of times, `FACTUM_KILLS` says how often exactly. The
-//! seed is printed; `FACTUM_SEED` sets it. It decides when to kill and what to repeat; what the machine does in between is
-//! its own affair, so a seed makes a run similar, not the same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,21 +7,18 @@ use std::time::Duration;
 
 use factum_testkit::clients::{Grpc, Http, Rpc, WebSocket};
 use factum_testkit::history::Acknowledged;
-use factum_testkit::{Client, History, Launch, Reader, Server, run, within};
+use factum_testkit::{Client, History, Launch, Reader, Server, within};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_factum");
+use crate::kills::*;
+
 const WRITERS: usize = 64;
 const SESSIONS: usize = 32;
 const READERS: usize = 8;
-const KILLS_SHORT: u64 = 8;
-const KILLS_LONG: u64 = 300;
-/// The most acknowledgements between two kills.
-const ACKS_BETWEEN_MAX: usize = 300;
 /// How many acknowledged turns are asked for again in the end.
 const REPEATS: usize = 300;
 /// How many turns may wait in a thread before its writers let it catch up.
@@ -41,23 +34,9 @@ struct World {
     answers: Mutex<Vec<(Value, Value)>>,
 }
 
-const END: u64 = u64::MAX;
-
-fn is_up(generation: &u64) -> bool {
-    generation.is_multiple_of(2) || *generation == END
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_under_kill_nine() {
-    let long = std::env::var("FACTUM_LONG").is_ok_and(|text| text == "1");
-    let kills = number("FACTUM_KILLS").unwrap_or(if long { KILLS_LONG } else { KILLS_SHORT });
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let seed = number("FACTUM_SEED").unwrap_or(now.as_secs());
-    eprintln!("seed {seed}, {kills} kills; FACTUM_SEED={seed} gives the same again");
+    let (seed, kills) = plan();
 
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
@@ -81,7 +60,7 @@ async fn nothing_acknowledged_is_lost_under_kill_nine() {
     for number in 0..READERS {
         readers.spawn(read(world.clone(), number, finished.clone()));
     }
-    kill_in_a_loop(&world, &mut server, kills, StdRng::seed_from_u64(seed)).await;
+    kill_in_a_loop(&world.generation, &world.acknowledged, &mut server, kills, StdRng::seed_from_u64(seed)).await;
     world.generation.send_replace(END);
     within("the writers", async {
         while let Some(ended) = writers.join_next().await {
@@ -102,29 +81,11 @@ async fn nothing_acknowledged_is_lost_under_kill_nine() {
 
     check(&world, &server, &stored, seed).await;
     server.term().await;
-    let verified = run(BINARY, ["verify", "--data-dir", data.to_str().unwrap()]).await;
-    assert_eq!((verified.code, verified.stdout.lines().last()), (Some(0), Some("sound")), "seed {seed}: {verified:?}");
+    verify(&data, seed).await;
 }
 
 fn session(number: usize) -> String {
     format!("session-{}", number % SESSIONS)
-}
-
-/// Kills after a random number of acknowledgements, none among them: also in the middle of a recovery.
-async fn kill_in_a_loop(world: &World, server: &mut Server, kills: u64, mut rng: StdRng) {
-    let mut acknowledged = world.acknowledged.subscribe();
-    for kill in 0..kills {
-        let more = if rng.random_bool(0.1) { 0 } else { rng.random_range(1..ACKS_BETWEEN_MAX) };
-        let target = *acknowledged.borrow() + more;
-        within("acknowledgements", acknowledged.wait_for(|count| *count >= target)).await.unwrap();
-        server.kill().await;
-        world.generation.send_replace(kill * 2 + 1);
-        server.restart().await;
-        world.generation.send_replace(kill * 2 + 2);
-    }
-    // The last start is written to as well.
-    let target = *acknowledged.borrow() + ACKS_BETWEEN_MAX;
-    within("acknowledgements", acknowledged.wait_for(|count| *count >= target)).await.unwrap();
 }
 
 /// Every transport takes its share of the writers.

@@ -8,4 +8,6 @@
     reason = "tests touch the world, and this one says its seed"
 )]
 
+mod channels;
 mod crash;
+mod kills;
