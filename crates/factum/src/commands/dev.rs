@@ -60,6 +60,8 @@ fn banner(address: SocketAddr, data_dir: &str, agents: &[String]) -> String {
         ("HTTP", format!("{base}/v1/{{command}}"), "every command; `factum call --list` names them"),
         ("events", format!("{base}/v1/sessions/{{session_id}}/events"), "pages, or a live stream"),
         ("feed", format!("{base}/v1/feed"), "every stream you may see"),
+        ("channels", format!("{base}/v1/channels/{{method}}"), "messaging between agents; `factum channel`"),
+        ("A2A", format!("{base}/a2a"), "channels/*; the card is /.well-known/agent-card.json"),
         ("gRPC", address.to_string(), "factum.v1.Runtime"),
         ("reference", format!("{base}/openapi.json"), "also /schemas"),
         ("operations", format!("{base}/metrics"), "also /healthz and /readyz"),
@@ -95,7 +97,12 @@ mod tests {
     #[test]
     fn the_banner_has_the_urls_and_a_curl() {
         let banner = banner("127.0.0.1:7420".parse().unwrap(), "./.factum", &["demo".into()]);
-        for part in ["http://127.0.0.1:7420/rpc", "/openapi.json", "curl -s http://127.0.0.1:7420/v1/submit_turn"] {
+        for part in [
+            "http://127.0.0.1:7420/rpc",
+            "/openapi.json",
+            "http://127.0.0.1:7420/a2a",
+            "curl -s http://127.0.0.1:7420/v1/submit_turn",
+        ] {
             assert!(banner.contains(part), "{part}");
         }
     }
