@@ -2,9 +2,9 @@
 
 use factum_engine::Context;
 use factum_engine::messaging::{ChannelState, MessageKeyRow, Operation, allow, keys, publish_message, repeated};
-use factum_model::Refusal;
 use factum_model::commands::{PublishMessage, PublishMessageResult};
 use factum_model::id::MessageId;
+use factum_model::{ErrorCode, Refusal};
 
 use super::target::Target;
 use crate::caller::Caller;
@@ -79,7 +79,7 @@ impl Runtime {
         let messages = match self.look(&caller.account, &target.channel_id, may).await {
             Ok((messages, _)) => messages,
             // A direct channel that nobody has used has no messages to answer.
-            Err(_) if target.is_direct() => return Ok(None),
+            Err(refusal) if target.is_direct() && refusal.code == ErrorCode::NotFound => return Ok(None),
             Err(refusal) => return Err(refusal),
         };
         let found = self.find_message(&caller.account, &target.channel_id, messages, message_id).await?;

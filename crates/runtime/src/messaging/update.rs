@@ -18,8 +18,8 @@ impl Handle<UpdateChannel> for Runtime {
 }
 
 impl Runtime {
-    /// The common way of a command that changes the channel itself: the gate first, then a repeat is answered from its
-    /// row, anything else is decided.
+    /// The common way of a command that changes the channel itself: a repeat is answered from its row, which belongs to the
+    /// caller; anything else goes through the gate and is decided.
     pub(super) async fn manage<C: Command>(
         &self,
         caller: &Caller,
