@@ -85,6 +85,8 @@ impl Connection {
                 }
                 Some(answer) = running.next(), if !running.is_empty() => self.send(answer).await,
                 text = incoming.next(), if open && running.len() < state.limits.in_flight_max => match text {
+                    // A socket that has closed takes no answers: what still waits for something must not go on to get it.
+                    None if self.transport == Transport::WebSocket => break,
                     None => open = false,
                     Some(_) if !self.still_admitted().await => break,
                     Some(text) => {

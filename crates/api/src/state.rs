@@ -127,9 +127,10 @@ impl State {
         }
         self.rates.check_command(caller, method)?;
         let call = self.runtime.call_by_name(caller, method, params);
-        match tokio::time::timeout(self.limits.request_timeout, call).await {
+        let limit = self.limits.request_timeout + self.runtime.wait_max(method);
+        match tokio::time::timeout(limit, call).await {
             Ok(answer) => answer,
-            Err(_) => Err(timed_out(self.limits.request_timeout).into()),
+            Err(_) => Err(timed_out(limit).into()),
         }
     }
 }

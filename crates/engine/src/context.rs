@@ -61,12 +61,45 @@ impl Context<'_> {
         ArtifactId::from_uuid(self.uuid())
     }
 
+    pub fn subagent_id(&mut self) -> SubagentId {
+        SubagentId::from_uuid(self.uuid())
+    }
+
+    pub fn job_id(&mut self) -> JobId {
+        JobId::from_uuid(self.uuid())
+    }
+
+    pub fn job_item_id(&mut self) -> JobItemId {
+        JobItemId::from_uuid(self.uuid())
+    }
+
+    pub fn schedule_id(&mut self) -> ScheduleId {
+        ScheduleId::from_uuid(self.uuid())
+    }
+
     pub fn messaging_channel_id(&mut self) -> MessagingChannelId {
         MessagingChannelId::from_uuid(self.uuid())
     }
 
     pub fn message_id(&mut self) -> MessageId {
         MessageId::from_uuid(self.uuid())
+    }
+
+    pub fn task_id(&mut self) -> TaskId {
+        TaskId::from_uuid(self.uuid())
+    }
+
+    pub fn run_id(&mut self) -> RunId {
+        RunId::from_uuid(self.uuid())
+    }
+
+    pub fn attempt_id(&mut self) -> AttemptId {
+        AttemptId::from_uuid(self.uuid())
+    }
+
+    /// A number nobody can foresee, from the same source as ids.
+    pub fn random(&mut self) -> u64 {
+        self.uuid().as_u64_pair().1
     }
 
     pub fn key_id(&mut self) -> KeyId {
@@ -107,6 +140,26 @@ pub struct Limits {
     pub tool_calls_max: usize,
     /// Model requests of one turn: its answers and the tries of the round under way.
     pub model_rounds_max: u32,
+    /// Tasks of one session in memory: open ones, and the last few that ended.
+    pub open_tasks_max: usize,
+    /// Characters of a task's objective.
+    pub task_objective_chars_max: usize,
+    /// Edges of one task.
+    pub task_edges_max: usize,
+    /// Tasks from a root down to the lowest below it.
+    pub task_depth_max: usize,
+    /// Attempts of one task.
+    pub task_attempts_max: usize,
+    /// How long work that is cancelled may take to settle before it is given up.
+    pub task_cancel_grace_ms: u64,
+    /// Facts of one report of a worker.
+    pub report_facts_max: usize,
+    /// Child agents of one session that are not closed.
+    pub subagents_open_max: usize,
+    /// How deep child agents may spawn child agents of their own.
+    pub subagent_depth_max: u32,
+    /// How long running work of a child agent that is closed may be given to settle.
+    pub subagent_grace_ms_max: u64,
     /// Characters of a messaging channel's name.
     pub channel_name_chars_max: usize,
     /// Members of one messaging channel.
@@ -117,6 +170,34 @@ pub struct Limits {
     pub message_refs_max: usize,
     /// Bytes of one message as JSON: parts, references and metadata.
     pub message_bytes_max: usize,
+    /// Capabilities of one peer.
+    pub capabilities_max: usize,
+    /// Queues that one worker takes runs from.
+    pub worker_queues_max: usize,
+    /// Jobs at work at once in one session.
+    pub jobs_open_max: usize,
+    /// Items of one job.
+    pub job_items_max: usize,
+    /// Bytes of what the items of a session's jobs at work are about, as JSON.
+    pub job_input_bytes_max: usize,
+    /// Bytes of a job's instruction.
+    pub job_instruction_bytes_max: usize,
+    /// Items of one job at work at once.
+    pub job_concurrency_max: u32,
+    /// Attempts of one item of a job.
+    pub job_item_attempts_max: u32,
+    /// How long workers may take to settle the items of a job that was cancelled or took too long.
+    pub job_settle_ms: u64,
+    /// Schedules of one session.
+    pub schedules_max: usize,
+    /// Bytes of one schedule as JSON.
+    pub schedule_bytes_max: usize,
+    /// The shortest interval of a schedule.
+    pub schedule_interval_ms_min: u64,
+    /// How late a schedule's job may be made and still count as on time.
+    pub schedule_late_ms: u64,
+    /// Jobs that a schedule makes up for at most, after it could not run.
+    pub schedule_catch_up_max: u64,
 }
 
 impl Default for Limits {
@@ -131,11 +212,35 @@ impl Default for Limits {
             idempotency_key_chars_max: 128,
             tool_calls_max: 64,
             model_rounds_max: 200,
+            open_tasks_max: 250_000,
+            task_objective_chars_max: 16_000,
+            task_edges_max: 100_000,
+            task_depth_max: 200,
+            task_attempts_max: 1_000,
+            task_cancel_grace_ms: 30_000,
+            report_facts_max: 256,
+            subagents_open_max: 100,
+            subagent_depth_max: 8,
+            subagent_grace_ms_max: 600_000,
             channel_name_chars_max: 128,
             channel_members_max: 1_000,
             message_parts_max: 32,
             message_refs_max: 64,
             message_bytes_max: 256 << 10,
+            capabilities_max: 64,
+            worker_queues_max: 64,
+            jobs_open_max: 100,
+            job_items_max: 10_000,
+            job_input_bytes_max: 2 << 20,
+            job_instruction_bytes_max: 16 << 10,
+            job_concurrency_max: 256,
+            job_item_attempts_max: 100,
+            job_settle_ms: 30_000,
+            schedules_max: 100,
+            schedule_bytes_max: 64 << 10,
+            schedule_interval_ms_min: 1_000,
+            schedule_late_ms: 60_000,
+            schedule_catch_up_max: 100,
         }
     }
 }

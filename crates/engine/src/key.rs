@@ -21,6 +21,11 @@ impl Key {
         Self(Vec::with_capacity(96)).text(name)
     }
 
+    /// Parts to put behind a prefix that was made before.
+    pub(crate) fn bare() -> Self {
+        Self(Vec::with_capacity(64))
+    }
+
     pub fn text(mut self, text: &str) -> Self {
         self.0.extend_from_slice(text.as_bytes());
         self.0.push(0);

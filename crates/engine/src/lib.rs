@@ -15,6 +15,7 @@ mod key;
 
 pub mod access;
 pub mod messaging;
+pub mod peers;
 pub mod session;
 
 pub use context::{Context, Decision, Limits, no_opening};

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use factum_model::Refusal;
+use serde_json::Value;
+
+use crate::render::{Breaks, clean};
 
 /// The exit codes, as `--help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +63,7 @@ impl Problem {
 
     /// A refusal of a runtime, in the same words whether it was reached in process or over a socket.
     pub(crate) fn refusal(doing: &str, refusal: &Refusal) -> Self {
-        let mut why = format!("{}: {}", refusal.code.as_str(), refusal.message);
-        if !refusal.details.is_empty() {
-            why = format!("{why} {}", serde_json::Value::Object(refusal.details.clone()));
-        }
-        let mut problem = Self::refused(format!("{doing} was refused")).because(why);
+        let mut problem = Self::refused(format!("{doing} was refused")).because(why(refusal));
         problem.refusal = Some(Box::new(refusal.clone()));
         if refusal.retryable { problem.advice("the same request may succeed later") } else { problem }
     }
@@ -92,6 +91,43 @@ impl Error for Problem {
     }
 }
 
+/// A refusal in words. What is missing is a line each, since it is a list of things to do.
+fn why(refusal: &Refusal) -> String {
+    let mut why = format!("{}: {}", refusal.code.as_str(), refusal.message);
+    let mut details = refusal.details.clone();
+    let missing = match details.get("missing") {
+        Some(Value::Array(_)) => details.shift_remove("missing"),
+        _ => None,
+    };
+    if details.values().any(|value| value.is_object() || value.is_array()) {
+        why = format!("{why} {}", Value::Object(details));
+    } else if !details.is_empty() {
+        let words = details
+            .iter()
+            .map(|(name, value)| format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+        why = format!("{why} ({})", words.collect::<Vec<_>>().join(", "));
+    }
+    let missing = missing.as_ref().and_then(Value::as_array).into_iter().flatten();
+    missing.fold(why, |why, item| format!("{why}\n- {}", clean(&missing_item(item), Breaks::Shown)))
+}
+
+/// What is missing, and how it stands, in words.
+fn missing_item(item: &Value) -> String {
+    let word = |field: &str| item[field].as_str().unwrap_or_default();
+    match (word("kind"), item) {
+        ("artifact", _) => format!("the artifact {} is not there", word("name")),
+        ("evidence", _) => format!("evidence of the kind {} is not there", word("name")),
+        ("criterion", _) => format!("the criterion {} is {}", word("criterion_id"), word("state")),
+        ("child", _) => format!("the child {} is {}", word("task_id"), word("status")),
+        ("action", _) => format!("the action {} waits for an answer: {}", word("action_id"), word("prompt")),
+        ("run", _) => {
+            format!("the run {} is {} {}", word("run_id"), word("status"), word("worker")).trim_end().to_owned()
+        }
+        (_, Value::String(text)) => text.clone(),
+        _ => item.to_string(),
+    }
+}
+
 /// The exit code of an error: that of the problem in it, if there is one.
 pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
     error.chain().find_map(|cause| cause.downcast_ref::<Problem>()).map_or(Exit::CannotRun, |problem| problem.exit)
@@ -105,7 +141,7 @@ pub(crate) fn refusal_of(error: &anyhow::Error) -> Option<&Refusal> {
 /// How long to wait, where the server refused for the moment only.
 pub(crate) fn retry_after(error: &anyhow::Error) -> Option<Duration> {
     let refusal = refusal_of(error).filter(|refusal| refusal.retryable)?;
-    let ms = refusal.details.get("retry_after_ms").and_then(serde_json::Value::as_u64);
+    let ms = refusal.details.get("retry_after_ms").and_then(Value::as_u64);
     Some(Duration::from_millis(ms.unwrap_or(1_000)))
 }
 
@@ -166,6 +202,31 @@ mod tests {
         let error = Err::<(), _>(broken).context("writing").unwrap_err();
         assert!(is_broken_pipe(&error));
         assert!(!is_broken_pipe(&anyhow::anyhow!("other")));
+    }
+
+    #[test]
+    fn what_is_missing_is_a_list() {
+        let missing = serde_json::json!([
+            { "kind": "artifact", "name": "report.pdf" },
+            { "kind": "evidence", "name": "review" },
+            { "kind": "criterion", "criterion_id": "tests", "state": "open" },
+            { "kind": "child", "task_id": "task_1", "status": "running" },
+            { "kind": "action", "action_id": "act_1", "prompt": "may\u{1b} I?" },
+            { "kind": "run", "run_id": "run_1", "status": "running", "worker": null },
+            { "kind": "something_new", "size": 1 },
+        ]);
+        let refusal = Refusal::precondition("not yet").with("status", "running").with("missing", missing);
+        let error = anyhow::Error::from(Problem::refusal("complete_task", &refusal));
+        let expected = "error: complete_task was refused
+  because: precondition_failed: not yet (status running)
+    - the artifact report.pdf is not there
+    - evidence of the kind review is not there
+    - the criterion tests is open
+    - the child task_1 is running
+    - the action act_1 waits for an answer: may\\u{1b} I?
+    - the run run_1 is running
+    - {\"kind\":\"something_new\",\"size\":1}";
+        assert_eq!(anstream::adapter::strip_str(&render(&error)).to_string(), expected);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod domain;
 mod failure;
+mod glyphs;
 mod host;
 mod logging;
 mod nearest;
@@ -20,7 +21,10 @@ mod render;
 mod secret;
 mod server;
 mod signals;
+mod table;
+mod terminal;
 mod when;
+mod words;
 
 use std::process::ExitCode;
 

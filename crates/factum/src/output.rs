@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
+use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde::Serialize;
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -85,6 +86,14 @@ impl Output {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         stdout.flush()
+    }
+
+    /// Where bars can be drawn: only where somebody looks at both streams, since what is said goes between the bars.
+    pub(crate) fn bars(&self) -> Option<MultiProgress> {
+        let seen = self.terminal && io::stderr().is_terminal() && !self.is_json() && !self.quiet;
+        // A terminal that cannot move its cursor gets lines as well.
+        let target = seen.then(ProgressDrawTarget::stderr).filter(|target| !target.is_hidden());
+        target.map(MultiProgress::with_draw_target)
     }
 
     /// A JSON value: readable on a terminal, compact for a pipe.

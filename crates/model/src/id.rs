@@ -145,6 +145,8 @@ ids! {
     EvidenceId = "evd";
     /// A batch of work items.
     JobId = "job";
+    /// What makes jobs at given times.
+    ScheduleId = "sched";
     /// One item of a batch.
     JobItemId = "item";
     /// A process under a tool call.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::id::*;
 use crate::permission::{PermissionSubject, Verdict};
 use crate::task::TaskStatus;
+use crate::value::Metadata;
 use crate::wire::{wire, words};
 
 wire! {
@@ -19,12 +20,17 @@ wire! {
         /// `streaming`, `resume`, `permissions`, `files`, `artifacts`, `task_delegation` or the peer's own flags.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub capabilities: Vec<String>,
+        /// The queues a worker takes runs from.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub queues: Vec<String>,
         /// The peer's principal or address.
         pub peer_ref: Option<String>,
         pub native_protocol: Option<String>,
         pub agent_card_ref: Option<String>,
         /// Names the token, never reveals it.
         pub resume_token_ref: Option<String>,
+        #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+        pub metadata: Metadata,
     }
 
     /// A channel as it stands now.

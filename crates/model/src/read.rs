@@ -3,11 +3,16 @@
 //! These are shapes only; the engine folds events into them. What is not known is said (`unknown`, `unavailable`), it is
 //! not left to be guessed.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::events::{ActionType, QueueEntry};
 use crate::id::*;
+use crate::job::JobRecord;
+use crate::subagent::SubagentRecord;
+use crate::task::{Attempt, DeliveryState, Priority, Progress, Relationship, TaskStatus};
 use crate::value::{Failure, Metadata, OutputRef, Status, Usage};
 use crate::wire::{wire, words};
 
@@ -154,6 +159,79 @@ wire! {
         pub model_requests: u64,
         pub tool_calls: u64,
         pub usage: Usage,
+    }
+
+    /// `task_snapshot`: what goes on among the tasks of a session.
+    pub struct TaskSnapshot {
+        pub session_id: SessionId,
+        pub root_task_id: Option<TaskId>,
+        /// How many tasks stand where, ended ones included. Of the whole session, whatever root was named.
+        pub counts: BTreeMap<TaskStatus, u64>,
+        pub total: u64,
+        /// Accepted, queued, preparing, running or retrying.
+        pub active: Vec<TaskSummary>,
+        /// Waiting for input, permission or a resource, or paused.
+        pub waiting: Vec<TaskSummary>,
+        pub blocked: Vec<TaskSummary>,
+        pub failed: Vec<TaskSummary>,
+        pub lost: Vec<TaskSummary>,
+        /// Newest first.
+        pub recent_terminal: Vec<TaskSummary>,
+        /// The edges among the open tasks that are shown.
+        pub graph: Vec<TaskEdge>,
+        /// Whether any of the lists was cut at the limit.
+        pub truncated: bool,
+        pub as_of_sequence: u64,
+    }
+
+    /// One task in a snapshot.
+    pub struct TaskSummary {
+        pub task_id: TaskId,
+        pub parent_task_id: Option<TaskId>,
+        pub root_task_id: TaskId,
+        pub title: Option<String>,
+        pub objective: String,
+        pub status: TaskStatus,
+        pub status_reason: Option<String>,
+        pub priority: Priority,
+        pub assignee: Option<String>,
+        pub current_attempt: Option<Attempt>,
+        pub attempt_count: u32,
+        pub progress: Option<Progress>,
+        pub blocked_by: Vec<TaskId>,
+        pub open_children: u64,
+        pub delivery_state: DeliveryState,
+        pub last_error: Option<Failure>,
+        pub updated_at: Timestamp,
+    }
+
+    /// An edge between two open tasks.
+    pub struct TaskEdge {
+        pub from: TaskId,
+        pub to: TaskId,
+        /// `parent` or `blocks`.
+        pub relationship: Relationship,
+    }
+
+    /// `subagent_job_summary`: the child agents and jobs of a session, and whether they can be carried on.
+    pub struct SubagentJobSummary {
+        pub session_id: SessionId,
+        pub subagents: Vec<SubagentRecord>,
+        pub subagents_total: u64,
+        pub jobs: Vec<JobRecord>,
+        pub jobs_total: u64,
+        /// Threads that child agents or items of jobs work in now.
+        pub assigned_threads: Vec<ThreadId>,
+        pub recoverability: Vec<Recoverability>,
+        pub as_of_sequence: u64,
+    }
+
+    /// Whether something can be carried on, and how.
+    pub struct Recoverability {
+        pub subagent_id: Option<SubagentId>,
+        pub job_id: Option<JobId>,
+        pub recoverable: bool,
+        pub reason: String,
     }
 
     /// `queue_snapshot`: the turns that wait, in order.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::id::*;
+use crate::permission::PermissionMode;
 use crate::value::Failure;
 use crate::wire::{wire, words};
 
@@ -17,17 +18,22 @@ wire! {
         pub parent_subagent_id: Option<SubagentId>,
         /// The child's own thread.
         pub thread_id: ThreadId,
+        /// The task it works on.
         pub task_id: Option<TaskId>,
         pub agent: String,
         pub role: Option<String>,
         pub nickname: Option<String>,
+        /// What was declared; what a tool really enforced stands in its `sandbox.applied`.
         pub isolation: Isolation,
         pub model_policy: Option<ModelPolicy>,
-        /// 1 for a child of the main thread.
+        pub permission_mode: PermissionMode,
+        /// 1 for a child of a thread that is no child agent's.
         pub depth: u32,
         pub status: SubagentState,
         pub last_message_ref: Option<String>,
         pub last_error: Option<Failure>,
+        /// When it is closed whatever still runs, where somebody asked for that.
+        pub close_at: Option<Timestamp>,
         pub spawned_at: Timestamp,
         pub updated_at: Timestamp,
         pub ended_at: Option<Timestamp>,
@@ -52,6 +58,8 @@ words! {
         Failed,
         Cancelled,
         Lost,
+        /// Takes no more input; what runs may settle until `close_at`.
+        Closing,
         Closed,
         Unknown,
     }

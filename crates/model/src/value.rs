@@ -119,10 +119,17 @@ pub struct OutputRef {
 pub struct Failure {
     /// A stable word such as `model_error`, `tool_failed`, `interrupted`, `timeout`.
     pub category: String,
+    #[serde(default)]
     pub message: String,
+    /// Whether trying again may help; where nobody says so, it may.
+    #[serde(default = "may_help")]
     pub retryable: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+}
+
+fn may_help() -> bool {
+    true
 }
 
 /// Tokens and cost of model work. What a provider does not report is absent, not zero.

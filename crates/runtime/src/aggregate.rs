@@ -46,8 +46,9 @@ pub(crate) trait Aggregate: Default + Serialize + DeserializeOwned + Send + 'sta
     /// Applies the facts of one commit and says what they change in the index.
     fn apply_commit(&mut self, events: &[Event]) -> Vec<IndexChange>;
 
-    /// Events between two snapshots: the most that has to be folded to open one.
-    fn snapshot_events(limits: &ShellLimits) -> u64;
+    /// Events between two snapshots: the most that has to be folded to open one. A state that is large for what it holds
+    /// open asks for more, so that writing it down stays a small part of the work.
+    fn snapshot_events(&self, limits: &ShellLimits) -> u64;
 
     /// What has to be recorded before anyone works with a state that was just loaded; nothing where all is well.
     fn recover(&self) -> Option<Recover<Self>>;

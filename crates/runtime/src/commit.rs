@@ -24,6 +24,7 @@ use crate::cell::{Cell, Live};
 use crate::error::append_refusal;
 use crate::hub::Published;
 use crate::runtime::Runtime;
+use crate::workers::News;
 
 /// On whose behalf something is decided.
 pub(crate) struct Actor<'a> {
@@ -144,7 +145,7 @@ impl Runtime {
     /// The state as a snapshot, when enough has happened since the last one. It is kept only once it is durable.
     fn due_snapshot<S: Aggregate>(&self, live: &mut Live<S>) -> Option<Snapshot> {
         let state = live.state.as_deref()?;
-        if state.sequence() < live.snapshot_sequence + S::snapshot_events(&self.0.shell) {
+        if state.sequence() < live.snapshot_sequence + state.snapshot_events(&self.0.shell) {
             return None;
         }
         live.snapshot_sequence = state.sequence();
@@ -162,6 +163,7 @@ impl Runtime {
     ) -> oneshot::Receiver<Result<Receipt, AppendError>> {
         let (sender, receiver) = oneshot::channel();
         let timers = index.iter().any(is_timer);
+        let news = News::of(&index);
         let commit = Commit {
             stream: cell.stream.clone(),
             partition: cell.partition.clone(),
@@ -184,6 +186,9 @@ impl Runtime {
                     }
                     if timers {
                         runtime.0.timers_changed.notify_one();
+                    }
+                    if let Some(news) = news {
+                        runtime.0.workers.committed(*news);
                     }
                     S::committed(&runtime, &cell, &events);
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use factum_engine::params_digest;
 use factum_engine::session::{IdempotencyRow, keys};
-use factum_model::commands::SubmitTurn;
+use factum_model::commands::{CreateJob, CreateSchedule, SpawnSubagent, SubmitTurn};
 use factum_model::{Command, Refusal};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -18,8 +18,8 @@ use crate::commit::Accept;
 use crate::error::read_refusal;
 use crate::runtime::Runtime;
 
-/// A caller-given turn id works like a key of its own. Keys of callers must not look like one.
-const TURN_KEY_PREFIX: &str = "@turn/";
+/// A caller-given id works like a key of its own. Keys of callers must not look like one.
+const OWN_ID_PREFIX: char = '@';
 
 type Lock = Arc<tokio::sync::Mutex<()>>;
 
@@ -96,6 +96,17 @@ impl Runtime {
         Ok(Repeat::New { accept: Accept { command: C::NAME, keys: all, params_digest }, held: Some(held) })
     }
 
+    /// What was answered under a key of our own making that belongs to this command.
+    pub(crate) async fn known_under<C: Command>(
+        &self,
+        caller: &Caller,
+        key: &str,
+        command: &C,
+    ) -> Result<Option<C::Output>, Refusal> {
+        let key = keys::idempotency(&caller.account, &caller.principal, key);
+        self.known::<C>(&key, &params_digest(command)?).await
+    }
+
     async fn known<C: Command>(&self, key: &[u8], digest: &str) -> Result<Option<C::Output>, Refusal> {
         let row = self.0.store.get(key).await.map_err(|error| read_refusal(&error))?;
         let Some(row) = row else { return Ok(None) };
@@ -115,16 +126,36 @@ impl Runtime {
         if chars > max {
             return Err(Refusal::limit("idempotency_key_chars", chars as u64, max as u64));
         }
-        if key.is_empty() || key.starts_with(TURN_KEY_PREFIX) || key.chars().any(char::is_control) {
+        if key.is_empty() || key.starts_with(OWN_ID_PREFIX) || key.chars().any(char::is_control) {
             return Err(Refusal::invalid(
-                "an idempotency key has 1 to 128 printable characters and does not start with @turn/",
+                "an idempotency key has 1 to 128 printable characters and does not start with @",
             ));
         }
         Ok(key.to_owned())
     }
 }
 
+/// The key that a caller-given job id stands for.
+pub(crate) fn job_key(command: &CreateJob) -> Option<String> {
+    command.job_id.as_ref().map(|job_id| own_id_key("job", job_id.as_str()))
+}
+
+/// The key that a caller-given schedule id stands for.
+pub(crate) fn schedule_key(command: &CreateSchedule) -> Option<String> {
+    command.schedule_id.as_ref().map(|schedule_id| own_id_key("schedule", schedule_id.as_str()))
+}
+
 /// The key that a caller-given turn id stands for.
 pub(crate) fn turn_key(command: &SubmitTurn) -> Option<String> {
-    command.turn_id.as_ref().map(|turn_id| format!("{TURN_KEY_PREFIX}{turn_id}"))
+    command.turn_id.as_ref().map(|turn_id| own_id_key("turn", turn_id.as_str()))
+}
+
+/// The key that a caller-given id of some kind stands for.
+pub(crate) fn own_id_key(kind: &str, id: &str) -> String {
+    format!("{OWN_ID_PREFIX}{kind}/{id}")
+}
+
+/// The key that a caller-given id of a child agent stands for.
+pub(crate) fn subagent_key(command: &SpawnSubagent) -> Option<String> {
+    command.subagent_id.as_ref().map(|subagent_id| own_id_key("subagent", subagent_id.as_str()))
 }

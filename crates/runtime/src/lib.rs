@@ -20,6 +20,7 @@ mod idempotency;
 mod load;
 mod messaging;
 mod options;
+mod peers;
 mod recover;
 mod runner;
 mod runtime;
@@ -29,6 +30,7 @@ mod sweep;
 mod timers;
 mod turns;
 mod unavailable;
+mod workers;
 
 pub use caller::{ACCOUNT_BYTES_MAX, Caller, valid_account};
 pub use clock::{Clock, Ids, RandomIds, Sources, SystemClock};

@@ -45,6 +45,19 @@ impl Runtime {
         Ok(cell)
     }
 
+    /// Whether something is there. A cell that somebody is about to begin in, and may be refused in, is not it yet.
+    pub(crate) async fn is_there<S: Aggregate>(&self, account: &Arc<str>, id: &S::Id) -> Result<bool, Refusal> {
+        let stream = S::stream(account, id);
+        if let Some(cell) = S::cells(self).get(&stream) {
+            let live = cell.live.lock();
+            if !live.retired {
+                // What is not loaded came from the store.
+                return Ok(live.state.as_deref().is_none_or(S::exists));
+            }
+        }
+        Ok(self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?.is_some())
+    }
+
     /// Decides on something that exists and waits until the facts are durable.
     pub(crate) async fn execute<S: Aggregate, T: Serialize>(
         &self,

@@ -32,8 +32,19 @@ pub struct ShellLimits {
     pub page_events_max: usize,
     /// Steps a window of `get_session` returns at most.
     pub window_steps_max: usize,
+    /// How long a caller may wait for child agents to come to rest.
+    pub subagent_wait_max: Duration,
     /// Sessions that are recovered at the same time after a start.
     pub recover_parallel: usize,
+    /// Runs one claim takes at most.
+    pub claim_runs_max: usize,
+    /// How long a claim waits for a run at most.
+    pub claim_wait_max: Duration,
+    /// Claims that wait for a run at once.
+    pub waiting_workers_max: usize,
+    /// The shortest and the longest time a worker may ask to keep a run without a heartbeat.
+    pub lease_min: Duration,
+    pub lease_max: Duration,
 }
 
 impl Default for ShellLimits {
@@ -45,7 +56,13 @@ impl Default for ShellLimits {
             channel_snapshot_events: 1_000,
             page_events_max: 1_000,
             window_steps_max: 200,
+            subagent_wait_max: Duration::from_secs(600),
             recover_parallel: 32,
+            claim_runs_max: 100,
+            claim_wait_max: Duration::from_secs(60),
+            waiting_workers_max: 20_000,
+            lease_min: Duration::from_secs(1),
+            lease_max: Duration::from_secs(3_600),
         }
     }
 }

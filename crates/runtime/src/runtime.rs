@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use factum_agent::Agents;
 use factum_engine::access::{RUNTIME_PARTITION, RUNTIME_STREAM};
 use factum_engine::messaging::ChannelState;
+use factum_engine::peers::PeerState;
 use factum_engine::session::SessionState;
 use factum_engine::{Key, Limits};
 use factum_model::events::RuntimeStarted;
@@ -26,6 +27,7 @@ use crate::cursor::Secret;
 use crate::idempotency::KeyedLocks;
 use crate::messaging::Gate;
 use crate::options::{Options, ShellLimits};
+use crate::workers::Workers;
 
 /// A handle to a running runtime.
 #[derive(Clone)]
@@ -43,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) schema_version: Arc<str>,
     pub(crate) sessions: Cells<SessionState>,
     pub(crate) channels: Cells<ChannelState>,
+    pub(crate) peers: Cells<PeerState>,
+    pub(crate) workers: Workers,
     pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
@@ -92,6 +96,7 @@ impl Runtime {
             blobs,
             agents: options.agents,
             limits: options.limits,
+            workers: Workers::new(&options.shell),
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,
@@ -99,6 +104,7 @@ impl Runtime {
             schema_version: SCHEMA_VERSION.into(),
             sessions: Cells::default(),
             channels: Cells::default(),
+            peers: Cells::default(),
             gate: Gate::default(),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),
@@ -112,6 +118,7 @@ impl Runtime {
         runtime.spawn(crate::recover::recover_all(runtime.clone()));
         runtime.spawn(crate::timers::run(runtime.clone()));
         runtime.spawn(crate::sweep::run(runtime.clone()));
+        runtime.spawn(crate::workers::keep(runtime.clone()));
         Ok(runtime)
     }
 
@@ -169,6 +176,8 @@ impl Runtime {
         self.0.tasks.spawn_on(
             async move {
                 tokio::select! {
+                    // What comes behind the end of the runtime does not begin.
+                    biased;
                     () = stop.cancelled() => {}
                     () = work => {}
                 }
@@ -192,6 +201,7 @@ impl Runtime {
         self.0.tasks.wait().await;
         crate::sweep::snapshot_all::<SessionState>(self).await;
         crate::sweep::snapshot_all::<ChannelState>(self).await;
+        crate::sweep::snapshot_all::<PeerState>(self).await;
         self.0.store.close().await;
     }
 }

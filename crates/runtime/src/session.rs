@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use factum_engine::IndexChange;
+use factum_engine::session::tasks::continue_tasks;
 use factum_engine::session::{Effect, SessionState, apply, apply_commit, effects, recover};
 use factum_model::id::{SessionId, TurnId};
-use factum_model::{Event, Scope, Timestamp};
+use factum_model::{Event, Scope, Timestamp, Trace};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 use crate::aggregate::{Aggregate, Recover};
 use crate::cell::Cell;
 use crate::cells::Cells;
+use crate::commit::{Accept, Actor};
 use crate::options::ShellLimits;
 use crate::runtime::Runtime;
 
@@ -57,8 +59,8 @@ impl Aggregate for SessionState {
         apply_commit(self, events)
     }
 
-    fn snapshot_events(limits: &ShellLimits) -> u64 {
-        limits.snapshot_events
+    fn snapshot_events(&self, limits: &ShellLimits) -> u64 {
+        limits.snapshot_events.max(self.tasks.in_memory() as u64 * SNAPSHOT_EVENTS_PER_TASK)
     }
 
     fn recover(&self) -> Option<Recover<Self>> {
@@ -66,6 +68,10 @@ impl Aggregate for SessionState {
     }
 
     fn committed(runtime: &Runtime, cell: &Arc<SessionCell>, events: &Arc<Vec<Event>>) {
+        // Only facts about tasks ask for more than fits into their own commit.
+        if events.iter().any(|event| event.scope.task_id.is_some()) {
+            runtime.carry_on(cell);
+        }
         for effect in events.iter().filter_map(effects) {
             match effect {
                 Effect::RunTurn { thread_id, turn_id } => {
@@ -116,3 +122,33 @@ pub(crate) struct Run {
     /// Something it may wait for has happened meanwhile: look again before stopping.
     pub(crate) again: bool,
 }
+
+/// A task in a snapshot costs about as much as this many events to fold.
+const SNAPSHOT_EVENTS_PER_TASK: u64 = 4;
+
+/// Who does what follows by itself.
+const TASKS: &str = "runtime://tasks";
+
+impl Runtime {
+    /// Does what follows from facts by itself and was too much for one commit. The end of each commit asks for the next, so
+    /// one at a time is under way.
+    fn carry_on(&self, cell: &Arc<SessionCell>) {
+        let pending = cell.live.lock().state.as_deref().is_some_and(SessionState::has_agenda);
+        if !pending {
+            return;
+        }
+        let (runtime, account, session_id) = (self.clone(), cell.account.clone(), cell.id.clone());
+        self.spawn(async move {
+            let actor = Actor { principal: TASKS, trace: &Trace::default() };
+            let accept = Accept::default();
+            // Whatever is in the way of a commit passes, or the store is closed and the next start carries on.
+            while let Err(error) = runtime.execute(&account, &session_id, &actor, &accept, continue_tasks).await {
+                tracing::warn!(%session_id, %error, "tasks could not be carried on; trying again");
+                tokio::time::sleep(CARRY_ON_PAUSE).await;
+            }
+        });
+    }
+}
+
+/// The pause after a piece of work that could not be committed.
+const CARRY_ON_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);

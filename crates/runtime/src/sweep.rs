@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use factum_engine::messaging::ChannelState;
+use factum_engine::peers::PeerState;
 use factum_engine::session::SessionState;
 use factum_model::Timestamp;
 
@@ -17,6 +18,7 @@ pub(crate) async fn run(runtime: Runtime) {
         tokio::time::sleep(runtime.0.shell.sweep_interval).await;
         sweep_all::<SessionState>(&runtime).await;
         sweep_all::<ChannelState>(&runtime).await;
+        sweep_all::<PeerState>(&runtime).await;
     }
 }
 

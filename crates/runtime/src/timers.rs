@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum_engine::session::{Timer, expire_action, keys};
+use factum_engine::session::{Timer, fire_timer, keys};
 use factum_model::Trace;
 use factum_store::{Direction, Scan};
 
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
 
-/// Who resolves an action whose time has run out.
+/// Who acts when a time has come.
 const TIMER: &str = "runtime://timer";
 /// How many timers one look at the index lists.
 const PAGE: usize = 128;
@@ -59,11 +59,11 @@ async fn fire(runtime: &Runtime, timers: Vec<Timer>) -> Duration {
         let actor = Actor { principal: TIMER, trace: &Trace::default() };
         let outcome = runtime
             .execute(&account, &timer.session_id, &actor, &Accept::default(), |state, context| {
-                expire_action(state, &timer.action_id, context)
+                fire_timer(state, &timer, context)
             })
             .await;
         if let Err(error) = outcome {
-            tracing::warn!(session_id = %timer.session_id, action_id = %timer.action_id, %error, "a timer could not fire");
+            tracing::warn!(session_id = %timer.session_id, kind = timer.kind.as_str(), id = timer.id, %error, "a timer could not fire");
             return PAUSE;
         }
     }

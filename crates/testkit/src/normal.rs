@@ -30,9 +30,10 @@ impl Names {
 
     fn member(&mut self, name: &str, value: &Value) -> Value {
         match (name, value) {
-            ("next_cursor" | "cursor" | "nextPageToken" | "pageToken", Value::String(cursor)) => {
-                Value::String(self.name("cursor", cursor))
-            }
+            (
+                "next_cursor" | "cursor" | "next_item_cursor" | "item_cursor" | "nextPageToken" | "pageToken",
+                Value::String(cursor),
+            ) => Value::String(self.name("cursor", cursor)),
             ("key", Value::String(key)) => Value::String(self.name("secret", key)),
             // It covers ids.
             ("params_digest", Value::String(digest)) => Value::String(self.name("digest", digest)),

@@ -13,6 +13,7 @@ const LIBRARIES: &[&str] = &[
     "base64",
     "bytes",
     "factum-model",
+    "imbl",
     "jiff",
     "jsonschema",
     "memchr",

@@ -38,6 +38,7 @@ pub(super) fn meaning(name: &str) -> &'static str {
         "ArtifactId" => "a durable deliverable",
         "EvidenceId" => "a trace, replay, verification or review",
         "JobId" => "a batch of work items",
+        "ScheduleId" => "what makes jobs at given times",
         "JobItemId" => "one item of a batch",
         "ProcessId" => "a process under a tool call",
         "EventId" => "one event",

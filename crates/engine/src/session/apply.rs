@@ -31,6 +31,9 @@ pub fn apply(state: &mut SessionState, event: &Event) {
         Fact::RuntimeError(fact) => incident(state, event, &fact.code, &fact.message),
         _ => apply_to_turn(state, event),
     }
+    super::tasks::apply(&mut state.tasks, event);
+    super::jobs::apply(&mut state.jobs, event);
+    super::subagents::apply(&mut state.subagents, event);
     touch(state, event);
 }
 

@@ -33,7 +33,7 @@ pub fn expire_action(
                 if let Some((thread, turn)) = turn {
                     let error = failure("timeout", "nobody answered in time", false);
                     let end = End::Failed { status: Status::TimedOut, error };
-                    end_turn(state, shell, thread, turn, end, context.caller, &mut events);
+                    end_turn(state, shell, thread, turn, end, context.caller, context, &mut events);
                     start_next(shell, thread, context, &mut events);
                 }
             }

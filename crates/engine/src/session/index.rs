@@ -45,9 +45,10 @@ pub mod keys {
         Key::table("action").text(account).text(action_id.as_str()).into_bytes()
     }
 
-    /// Due times of open actions, soonest first.
-    pub fn timer(due: Timestamp, account: &str, session_id: &SessionId, action_id: &ActionId) -> Vec<u8> {
-        Key::table("timer").instant(due).text(account).text(session_id.as_str()).text(action_id.as_str()).into_bytes()
+    /// What is due when, soonest first.
+    pub fn timer(timer: &Timer) -> Vec<u8> {
+        let key = Key::table("timer").instant(timer.due).text(&timer.account).text(timer.session_id.as_str());
+        key.text(timer.kind.as_str()).text(&timer.id).into_bytes()
     }
 
     pub fn timers() -> Vec<u8> {
@@ -60,7 +61,8 @@ pub mod keys {
         reader.text().filter(|table| *table == "timer")?;
         let due = Timestamp::from_millisecond(i64::try_from(reader.number()?).ok()?).ok()?;
         let account = reader.text()?.to_owned();
-        Some(Timer { due, account, session_id: reader.text()?.parse().ok()?, action_id: reader.text()?.parse().ok()? })
+        let session_id = reader.text()?.parse().ok()?;
+        Some(Timer { due, account, session_id, kind: TimerKind::parse(reader.text()?)?, id: reader.text()?.to_owned() })
     }
 
     /// The answer to a command with this key. Keys belong to the principal that used them.
@@ -71,13 +73,77 @@ pub mod keys {
     }
 }
 
-/// A durable timer.
+/// A durable timer. Its row is there for exactly as long as firing it would change something.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
     pub due: Timestamp,
     pub account: String,
     pub session_id: SessionId,
-    pub action_id: ActionId,
+    pub kind: TimerKind,
+    /// Of the action, task, job or schedule.
+    pub id: String,
+}
+
+/// What happens when a timer fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimerKind {
+    /// Nobody decided an action in time.
+    Action,
+    /// The next attempt of a task begins.
+    TaskRetry,
+    /// An attempt of a task took too long.
+    TaskTimeout,
+    /// An attempt of a task said nothing for too long.
+    TaskInactivity,
+    /// A run that should have ended did not say so in time.
+    TaskCancel,
+    /// A job took too long.
+    JobTimeout,
+    /// The next attempt of items of a job begins.
+    JobRetry,
+    /// A schedule makes its next job.
+    Schedule,
+    /// Running work of a child agent had its time to settle.
+    SubagentClose,
+}
+
+impl TimerKind {
+    pub const ALL: [TimerKind; 9] = [
+        Self::Action,
+        Self::TaskRetry,
+        Self::TaskTimeout,
+        Self::TaskInactivity,
+        Self::TaskCancel,
+        Self::JobTimeout,
+        Self::JobRetry,
+        Self::Schedule,
+        Self::SubagentClose,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Action => "action",
+            Self::TaskRetry => "task_retry",
+            Self::TaskTimeout => "task_timeout",
+            Self::TaskInactivity => "task_inactivity",
+            Self::TaskCancel => "task_cancel",
+            Self::JobTimeout => "job_timeout",
+            Self::JobRetry => "job_retry",
+            Self::Schedule => "schedule",
+            Self::SubagentClose => "subagent_close",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<TimerKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+impl Shell {
+    /// A timer of this session.
+    pub(super) fn timer(&self, due: Timestamp, kind: TimerKind, id: &str) -> Timer {
+        Timer { due, account: self.account.clone(), session_id: self.session_id.clone(), kind, id: id.to_owned() }
+    }
 }
 
 /// A line of `list_sessions`.
@@ -119,17 +185,28 @@ pub struct IdempotencyRow {
 pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChange> {
     let unfinished_before = state.unfinished();
     let mut timers_ended = Vec::new();
+    let mut tasks = super::tasks::RowDiff::begin(&state.tasks);
+    let mut jobs = super::jobs::RowDiff::begin(&state.jobs, events);
+    let mut subagents = super::subagents::RowDiff::begin(&state.subagents);
     for event in events {
         timers_ended.extend(timer_of_resolved(state, event));
+        subagents.before(&state.subagents, event);
         apply(state, event);
+        tasks.saw(&state.tasks, event);
+        jobs.saw(&state.jobs, event);
+        subagents.saw(&state.subagents, event);
     }
     let Some(shell) = &state.shell else { return Vec::new() };
     let mut changes = Vec::new();
+    tasks.end(&state.tasks, shell, &mut changes);
+    jobs.end(&state.jobs, shell, &mut changes);
+    subagents.end(&state.subagents, shell, &mut changes);
     for event in events {
         rows_of(event, shell, &mut changes);
     }
     for (due, action_id) in timers_ended {
-        changes.push(IndexChange::Delete { key: keys::timer(due, &shell.account, &shell.session_id, &action_id) });
+        let key = keys::timer(&shell.timer(due, TimerKind::Action, action_id.as_str()));
+        changes.push(IndexChange::Delete { key });
     }
     let key = keys::unfinished(&shell.account, &shell.session_id);
     match (unfinished_before, state.unfinished()) {
@@ -171,7 +248,7 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
             let row = ActionRow { session_id, decision: None, resolved_by: None, source: None, sequence: None };
             put(changes, keys::action(account, action_id), &row);
             if let Some(due) = timer_due(fact) {
-                let key = keys::timer(due, account, &shell.session_id, action_id);
+                let key = keys::timer(&shell.timer(due, TimerKind::Action, action_id.as_str()));
                 changes.push(IndexChange::Put { key, value: Vec::new() });
             }
         }
@@ -204,7 +281,7 @@ pub(crate) fn idempotency_row(account: &str, fact: &CommandAccepted) -> IndexCha
     row_put(keys::idempotency(account, &fact.principal, &fact.idempotency_key), &row)
 }
 
-fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {
+pub(super) fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {
     changes.push(row_put(key, row));
 }
 

@@ -5,7 +5,7 @@ use factum_model::value::Status;
 use factum_model::{NewEvent, Refusal};
 
 use super::lookup::{require_session, require_thread};
-use super::remove_queued_turn::remove_from_queue;
+use super::remove_queued_turn::{remove_from_queue, tell_removed};
 use super::state::{SessionState, Thread};
 use super::turn_end::{End, end_turn, failure, start_next};
 use crate::context::{Context, Decision};
@@ -25,11 +25,12 @@ pub fn interrupt_turn(
     if let Some(turn) = active {
         let message = command.reason.as_deref().unwrap_or("interrupted by the caller");
         let end = End::Failed { status: Status::Cancelled, error: failure("interrupted", message, false) };
-        end_turn(state, shell, thread, turn, end, context.caller, &mut events);
+        end_turn(state, shell, thread, turn, end, context.caller, context, &mut events);
         start_next(shell, thread, context, &mut events);
         stopped = Some(turn.turn_id.clone());
     } else if let Some(turn_id) = queued {
         remove_from_queue(shell, thread, turn_id, command.reason.as_deref(), context.caller, &mut events);
+        tell_removed(state, thread, turn_id, command.reason.as_deref(), context, &mut events);
         stopped = Some(turn_id.clone());
     }
     let sequence = context.sequence_after(state.sequence, &events);

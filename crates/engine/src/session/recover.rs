@@ -12,6 +12,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 use super::lookup::{require_session, turn_scope};
 use super::respond_action::{FAIL, RETRY, SKIP};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState};
+use super::tasks;
 use super::turn_end::start_next;
 use super::turn_start::start_again;
 use crate::context::{Context, Decision};
@@ -30,7 +31,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
             None => start_next(shell, thread, context, &mut events),
         }
     }
-    Ok(Decision { events, output: () })
+    Ok(Decision { events: tasks::carry_on(state, shell, events, context), output: () })
 }
 
 fn repair(turn: &ActiveTurn, scope: Scope, context: &mut Context<'_>, events: &mut Vec<NewEvent>) {

@@ -3,12 +3,12 @@
 use factum_model::commands::{QueueResult, RemoveQueuedTurn};
 use factum_model::events::{QueueChange, QueueChanged, TurnFailed};
 use factum_model::id::{ThreadId, TurnId};
-use factum_model::value::Status;
+use factum_model::value::{Failure, Status};
 use factum_model::{NewEvent, Refusal};
 
 use super::lookup::{require_session, require_thread, turn_scope};
 use super::state::{SessionState, Shell, Thread};
-use super::turn_end::failure;
+use super::turn_end::{TurnEnded, failure, queue_order};
 use crate::context::{Context, Decision};
 
 pub fn remove_queued_turn(
@@ -21,6 +21,7 @@ pub fn remove_queued_turn(
     let mut events = Vec::with_capacity(2);
     let removed = &command.queued_turn_id;
     remove_from_queue(shell, thread, removed, command.reason.as_deref(), context.caller, &mut events);
+    tell_removed(state, thread, removed, command.reason.as_deref(), context, &mut events);
     let queued_turns = thread.queue_entries().into_iter().filter(|entry| entry.turn_id != *removed).collect();
     let sequence = context.sequence_after(state.sequence, &events);
     Ok(Decision {
@@ -58,6 +59,7 @@ pub(super) fn remove_from_queue(
     events: &mut Vec<NewEvent>,
 ) {
     let scope = turn_scope(shell, &thread.thread_id, turn_id);
+    let entries = queue_order(thread, events).into_iter().filter(|entry| entry.turn_id != *turn_id).collect();
     events.push(NewEvent::new(
         scope.clone(),
         QueueChanged {
@@ -65,17 +67,35 @@ pub(super) fn remove_from_queue(
             changed_turn_id: Some(turn_id.clone()),
             changed_by: removed_by.to_owned(),
             reason: reason.map(str::to_owned),
-            entries: thread.queue_entries().into_iter().filter(|entry| entry.turn_id != *turn_id).collect(),
+            entries,
         },
     ));
     events.push(NewEvent::new(
         scope,
         TurnFailed {
             status: Status::Cancelled,
-            error: failure("removed_from_queue", reason.unwrap_or("removed before it started"), false),
+            error: removed_error(reason),
             ended_by: removed_by.to_owned(),
             usage: None,
             steps: 0,
         },
     ));
+}
+
+/// Whatever had the turn done hears that it never starts, in the same commit.
+pub(super) fn tell_removed(
+    state: &SessionState,
+    thread: &Thread,
+    turn_id: &TurnId,
+    reason: Option<&str>,
+    context: &mut Context<'_>,
+    events: &mut Vec<NewEvent>,
+) {
+    let ended = TurnEnded::unstarted(thread, turn_id, removed_error(reason));
+    super::tasks::turn_ended(state, &ended, context, events);
+    super::jobs::turn_ended(state, &ended, context, events);
+}
+
+fn removed_error(reason: Option<&str>) -> Failure {
+    failure("removed_from_queue", reason.unwrap_or("removed before it started"), false)
 }

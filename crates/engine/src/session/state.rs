@@ -12,6 +12,10 @@ use factum_model::read::{Diagnostics, Incident, Outcome};
 use factum_model::value::{Effect, Metadata, Status, Usage};
 use serde::{Deserialize, Serialize};
 
+use super::jobs::Jobs;
+use super::subagents::Subagents;
+use super::tasks::Tasks;
+
 /// How much of a message or a preview a thread keeps at hand.
 pub(super) const KEPT_TEXT_CHARS_MAX: usize = 2_000;
 
@@ -29,6 +33,12 @@ pub struct SessionState {
     pub actions: Vec<OpenAction>,
     pub turn_count: u64,
     pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Tasks::is_empty")]
+    pub tasks: Tasks,
+    #[serde(default, skip_serializing_if = "Jobs::is_empty")]
+    pub jobs: Jobs,
+    #[serde(default, skip_serializing_if = "Subagents::is_empty")]
+    pub subagents: Subagents,
 }
 
 /// What a session is, apart from its work.
@@ -149,9 +159,16 @@ impl SessionState {
         self.actions.iter().filter(move |action| action.turn_id.as_ref() == Some(turn_id))
     }
 
+    /// Whether something follows from facts that is not done yet.
+    pub fn has_agenda(&self) -> bool {
+        self.tasks.unfinished()
+    }
+
     /// Whether something has to be carried on after a restart.
     pub fn unfinished(&self) -> bool {
         self.threads.iter().any(|thread| thread.active.is_some() || !thread.queue.is_empty())
+            || self.tasks.unfinished()
+            || self.jobs.unfinished()
     }
 }
 

@@ -32,6 +32,7 @@ pub fn submit_turn(
         None => (start_session(session_id, agent, &turn_id, command, context, &mut events)?, Status::Accepted, None),
         Some(shell) => {
             let thread = require_thread(state, command.thread_id.as_ref())?;
+            super::subagents::takes_input(state, thread)?;
             refuse_known(state, &turn_id)?;
             let (status, position) = place(state, shell, thread, agent, &turn_id, command, context, &mut events)?;
             (thread.thread_id.clone(), status, position)
@@ -113,7 +114,7 @@ fn place(
         (Some(active), OnBusy::Interrupt) => {
             let error = failure("interrupted", "another turn was submitted with on_busy \"interrupt\"", false);
             let end = End::Failed { status: Status::Cancelled, error };
-            end_turn(state, shell, thread, active, end, context.caller, events);
+            end_turn(state, shell, thread, active, end, context.caller, context, events);
             accept(scope, agent, command, context, events);
         }
     }

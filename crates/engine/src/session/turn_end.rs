@@ -2,15 +2,15 @@
 //! commit, so that a crash finds either the old turn running or the next one, never a gap.
 
 use factum_model::events::{
-    ActionResolved, ModelFailed, QueueChange, QueueChanged, ResolutionSource, ToolFailed, ToolOutcome, TurnCompleted,
-    TurnFailed,
+    ActionResolved, ModelFailed, QueueChange, QueueChanged, QueueEntry, ResolutionSource, ToolFailed, ToolOutcome,
+    TurnCompleted, TurnFailed,
 };
-use factum_model::id::{ActionId, ToolCallId};
+use factum_model::id::{ActionId, ThreadId, ToolCallId, TurnId};
 use factum_model::value::{Effect, Failure, Status, Usage};
 use factum_model::{Fact, NewEvent, Scope};
 
 use super::lookup::turn_scope;
-use super::state::{ActiveTurn, OpenCall, QueuedTurn, SessionState, Shell, Thread};
+use super::state::{ActiveTurn, OpenCall, SessionState, Shell, Thread};
 use super::turn_start::start_turn;
 use crate::context::Context;
 
@@ -21,7 +21,8 @@ pub(super) enum End {
 }
 
 /// Ends the active turn of a thread. `ended_by` is a principal or a part of the runtime. What `events` closed already, such
-/// as the action whose answer ends the turn, is not closed again.
+/// as the action whose answer ends the turn, is not closed again. Whatever had the turn done hears of it in the same commit.
+#[allow(clippy::too_many_arguments, reason = "one flat decision; a struct would only rename the arguments")]
 pub(super) fn end_turn(
     state: &SessionState,
     shell: &Shell,
@@ -29,12 +30,14 @@ pub(super) fn end_turn(
     turn: &ActiveTurn,
     end: End,
     ended_by: &str,
+    context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) {
     let scope = turn_scope(shell, &thread.thread_id, &turn.turn_id);
     close_open(state, turn, &scope, ended_by, events);
     let usage = Some(turn.usage.clone()).filter(|usage: &Usage| !usage.is_empty());
     let steps = turn.steps;
+    let ended = TurnEnded::new(thread, turn, &end);
     events.push(match end {
         End::Completed { stop_reason, preview } => {
             NewEvent::new(scope, TurnCompleted { status: Status::Completed, stop_reason, usage, preview, steps })
@@ -43,6 +46,37 @@ pub(super) fn end_turn(
             NewEvent::new(scope, TurnFailed { status, error, ended_by: ended_by.to_owned(), usage, steps })
         }
     });
+    super::subagents::turn_ended(state, &ended, context, events);
+    super::tasks::turn_ended(state, &ended, context, events);
+    super::jobs::turn_ended(state, &ended, context, events);
+}
+
+/// What those who had a turn done learn of its end.
+pub(super) struct TurnEnded<'a> {
+    pub(super) thread_id: &'a ThreadId,
+    pub(super) turn_id: &'a TurnId,
+    /// `completed`, `failed`, `cancelled` or `timed_out`.
+    pub(super) status: Status,
+    pub(super) preview: Option<String>,
+    pub(super) error: Option<Failure>,
+    pub(super) usage: Option<Usage>,
+}
+
+impl<'a> TurnEnded<'a> {
+    fn new(thread: &'a Thread, turn: &'a ActiveTurn, end: &End) -> Self {
+        let (status, preview, error) = match end {
+            End::Completed { preview, .. } => (Status::Completed, preview.clone(), None),
+            End::Failed { status, error } => (*status, None, Some(error.clone())),
+        };
+        let usage = Some(turn.usage.clone()).filter(|usage| !usage.is_empty());
+        Self { thread_id: &thread.thread_id, turn_id: &turn.turn_id, status, preview, error, usage }
+    }
+
+    /// A turn that was taken out of the queue.
+    pub(super) fn unstarted(thread: &'a Thread, turn_id: &'a TurnId, error: Failure) -> Self {
+        let (thread_id, error) = (&thread.thread_id, Some(error));
+        Self { thread_id, turn_id, status: Status::Cancelled, preview: None, error, usage: None }
+    }
 }
 
 /// Starts the first turn of the queue, if there is one.
@@ -56,10 +90,22 @@ pub(super) fn start_next(shell: &Shell, thread: &Thread, context: &mut Context<'
             changed_turn_id: Some(next.entry.turn_id.clone()),
             changed_by: "runtime://queue".to_owned(),
             reason: None,
-            entries: thread.queue.iter().skip(1).map(|turn: &QueuedTurn| turn.entry.clone()).collect(),
+            entries: queue_order(thread, events)
+                .into_iter()
+                .filter(|entry| entry.turn_id != next.entry.turn_id)
+                .collect(),
         },
     ));
     start_turn(scope, &next.agent, context, events);
+}
+
+/// The queue of a thread behind `events`: what the end of a turn led to may have put another one into it.
+pub(super) fn queue_order(thread: &Thread, events: &[NewEvent]) -> Vec<QueueEntry> {
+    let changed = events.iter().rev().find_map(|event| match &event.fact {
+        Fact::QueueChanged(fact) if event.scope.thread_id.as_ref() == Some(&thread.thread_id) => Some(fact),
+        _ => None,
+    });
+    changed.map_or_else(|| thread.queue_entries(), |fact| fact.entries.clone())
 }
 
 /// Closes what the turn leaves open. An open action is superseded, never approved; a call that had begun is said to be

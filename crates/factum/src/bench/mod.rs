@@ -14,6 +14,8 @@
 //!   memory    a session as JSON; a subscriber of echo
 //!   publish   echo                 the same stack; and Redis, PostgreSQL and NATS with durable settings
 //!   channels  the shortest channel, the fewest channels
+//!   tasks     a graph of a hundredth the size
+//!   workers   a single worker, and nobody
 //! ```
 //!
 //! Deliberately absent: pass and fail. A benchmark is read by a person; what must hold is in the tests, and no test here
@@ -30,6 +32,8 @@ pub(crate) mod report;
 pub(crate) mod restart;
 pub(crate) mod resume;
 pub(crate) mod sessions;
+pub(crate) mod tasks;
+pub(crate) mod workers;
 
 mod child;
 mod chunked;

@@ -15,8 +15,11 @@ use crate::bench::messages::Publishing;
 use crate::bench::restart::Restart;
 use crate::bench::resume::Resume;
 use crate::bench::sessions::Sessions;
+use crate::bench::tasks::Tasks;
+use crate::bench::workers::Workers;
 use crate::bench::{
-    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, restart, resume, sessions,
+    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, restart, resume,
+    sessions, tasks, workers,
 };
 use crate::cli::App;
 use crate::client::Credential;
@@ -57,6 +60,10 @@ enum What {
     Publish(Publishing),
     /// Publishing by how long a channel is and how many there are.
     Channels(Channels),
+    /// Tasks by how many there are in one graph.
+    Tasks(Tasks),
+    /// Many workers that wait for runs and claim them.
+    Workers(Workers),
     /// All of them, one after another.
     All(All),
     /// The server that the others are compared with.
@@ -119,6 +126,8 @@ impl What {
             Self::Memory(memory) => memory::run(memory, place).await,
             Self::Publish(publish) => messages::run(publish, place).await,
             Self::Channels(channels) => channels::run(channels, place).await,
+            Self::Tasks(tasks) => tasks::run(tasks, place).await,
+            Self::Workers(workers) => workers::run(workers, place).await,
             Self::All(_) | Self::EchoServer => Err(Problem::cannot_run("this is not one benchmark").into()),
         }
     }
@@ -146,6 +155,8 @@ fn quick() -> Vec<What> {
             seconds: 1,
         }),
         What::Channels(Channels { messages: vec![100, 10_000], channels: vec![10, 1_000] }),
+        What::Tasks(Tasks { width: 100, depth: 10 }),
+        What::Workers(Workers { workers: 50, runs: 500, queues: 4 }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
@@ -171,6 +182,8 @@ fn thorough() -> Vec<What> {
             seconds: 5,
         }),
         What::Channels(Channels { messages: vec![100, 10_000_000], channels: vec![10, 100_000] }),
+        What::Tasks(Tasks { width: 1_000, depth: 100 }),
+        What::Workers(Workers { workers: 1_000, runs: 10_000, queues: 4 }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: true }),
         What::Resume(Resume { missed: 10_000 }),

@@ -6,12 +6,18 @@ pub(crate) mod channel;
 pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod doctor;
+mod execution;
+mod here;
+pub(crate) mod job;
 pub(crate) mod key;
+mod live;
+mod look;
 pub(crate) mod reference;
 pub(crate) mod repair;
 pub(crate) mod serve;
 pub(crate) mod stdio;
 pub(crate) mod tail;
+pub(crate) mod task;
 pub(crate) mod verify;
 
 use std::future::Future;
@@ -29,6 +35,8 @@ pub(crate) fn run(command: Command, app: &App) -> Result<Exit> {
         Command::Call(call) => block_on(call::run(call, app)),
         Command::Tail(tail) => block_on(tail::run(tail, app)),
         Command::Channel(channel) => block_on(channel::run(channel, app)),
+        Command::Task(task) => block_on(task::run(task, app)),
+        Command::Job(job) => block_on(job::run(job, app)),
         Command::Stdio(stdio) => block_on(stdio::run(stdio, app)),
         Command::Key(key) => key::run(key, app),
         Command::Verify(verify) => verify::run(&verify, app),

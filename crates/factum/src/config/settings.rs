@@ -176,6 +176,26 @@ settings! {
         tool_calls_max: usize = EngineLimits::default().tool_calls_max;
         /// Model requests of one turn.
         model_rounds_max: u32 = EngineLimits::default().model_rounds_max;
+        /// Tasks of one session in memory: open ones, and the last few that ended.
+        open_tasks_max: usize = EngineLimits::default().open_tasks_max;
+        /// Characters of a task's objective.
+        task_objective_chars_max: usize = EngineLimits::default().task_objective_chars_max;
+        /// Edges of one task.
+        task_edges_max: usize = EngineLimits::default().task_edges_max;
+        /// Tasks from a root down to the lowest below it.
+        task_depth_max: usize = EngineLimits::default().task_depth_max;
+        /// Attempts of one task.
+        task_attempts_max: usize = EngineLimits::default().task_attempts_max;
+        /// How long work that is cancelled may take to settle before it is given up.
+        task_cancel_grace_ms: u64 = EngineLimits::default().task_cancel_grace_ms;
+        /// Facts of one report of a worker.
+        report_facts_max: usize = EngineLimits::default().report_facts_max;
+        /// Child agents of one session that are not closed.
+        subagents_open_max: usize = EngineLimits::default().subagents_open_max;
+        /// How deep child agents may spawn child agents of their own.
+        subagent_depth_max: u32 = EngineLimits::default().subagent_depth_max;
+        /// How long running work of a child agent that is closed may be given to settle.
+        subagent_grace_ms_max: u64 = EngineLimits::default().subagent_grace_ms_max;
         /// Characters of a messaging channel's name.
         channel_name_chars_max: usize = EngineLimits::default().channel_name_chars_max;
         /// Members of one messaging channel.
@@ -186,6 +206,34 @@ settings! {
         message_refs_max: usize = EngineLimits::default().message_refs_max;
         /// Bytes of one message as JSON: parts, references and metadata.
         message_bytes_max: usize = EngineLimits::default().message_bytes_max;
+        /// Capabilities of one peer.
+        capabilities_max: usize = EngineLimits::default().capabilities_max;
+        /// Queues that one worker takes runs from.
+        worker_queues_max: usize = EngineLimits::default().worker_queues_max;
+        /// Jobs at work at once in one session.
+        jobs_open_max: usize = EngineLimits::default().jobs_open_max;
+        /// Items of one job.
+        job_items_max: usize = EngineLimits::default().job_items_max;
+        /// Bytes of what the items of a session's jobs at work are about, as JSON.
+        job_input_bytes_max: usize = EngineLimits::default().job_input_bytes_max;
+        /// Bytes of a job's instruction.
+        job_instruction_bytes_max: usize = EngineLimits::default().job_instruction_bytes_max;
+        /// Items of one job at work at once.
+        job_concurrency_max: u32 = EngineLimits::default().job_concurrency_max;
+        /// Attempts of one item of a job.
+        job_item_attempts_max: u32 = EngineLimits::default().job_item_attempts_max;
+        /// How long workers may take to settle the items of a job that was cancelled or took too long.
+        job_settle_ms: u64 = EngineLimits::default().job_settle_ms;
+        /// Schedules of one session.
+        schedules_max: usize = EngineLimits::default().schedules_max;
+        /// Bytes of one schedule as JSON.
+        schedule_bytes_max: usize = EngineLimits::default().schedule_bytes_max;
+        /// The shortest interval of a schedule.
+        schedule_interval_ms_min: u64 = EngineLimits::default().schedule_interval_ms_min;
+        /// How late a schedule's job may be made and still count as on time.
+        schedule_late_ms: u64 = EngineLimits::default().schedule_late_ms;
+        /// Jobs that a schedule makes up for at most, after it could not run.
+        schedule_catch_up_max: u64 = EngineLimits::default().schedule_catch_up_max;
         /// How long a session without work stays in memory.
         session_idle_ms: u64 = millis(ShellLimits::default().session_idle);
         /// How often sessions without work are looked for.
@@ -198,8 +246,20 @@ settings! {
         page_events_max: usize = ShellLimits::default().page_events_max;
         /// Steps a window of `get_session` returns at most.
         window_steps_max: usize = ShellLimits::default().window_steps_max;
+        /// How long a caller may wait for child agents to come to rest.
+        subagent_wait_ms_max: u64 = millis(ShellLimits::default().subagent_wait_max);
         /// Sessions that are recovered at the same time after a start.
         recover_parallel: usize = ShellLimits::default().recover_parallel;
+        /// Runs that one claim of a worker takes at most.
+        claim_runs_max: usize = ShellLimits::default().claim_runs_max;
+        /// How long a claim waits for a run at most. It may take this much longer than `request_timeout_ms`.
+        claim_wait_max_ms: u64 = millis(ShellLimits::default().claim_wait_max);
+        /// Claims that wait for a run at once.
+        waiting_workers_max: usize = ShellLimits::default().waiting_workers_max;
+        /// The shortest time that a worker may ask to keep a run without a heartbeat.
+        lease_min_ms: u64 = millis(ShellLimits::default().lease_min);
+        /// The longest.
+        lease_max_ms: u64 = millis(ShellLimits::default().lease_max);
     }
     /// The embedded store. The defaults suit a server; measure before changing the sizes.
     store: Store {

@@ -1,10 +1,11 @@
 //! What `factum verify` checks above the store: that every record is an event in its place, and that folding each stream
 //! again gives the index changes that were stored beside it.
 //!
-//! It sees each commit once, in the order of the store, and keeps one folded state per session and per channel. Those at
+//! It sees each commit once, in the order of the store, and keeps one folded state per session, channel and peer. Those at
 //! rest are dropped when there are too many; what then comes of them is counted as not folded, never as a finding.
 
 mod messaging_stream;
+mod peer_stream;
 mod runtime_stream;
 mod session_stream;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use factum_engine::IndexChange;
 use factum_engine::access::RUNTIME_STREAM;
 use factum_engine::messaging::ChannelState;
+use factum_engine::peers::PeerState;
 use factum_engine::session::SessionState;
 use factum_model::id::RuntimeId;
 use factum_model::{Event, Timestamp};
@@ -32,6 +34,7 @@ const FINDINGS_MAX: usize = 1_000;
 pub(crate) struct Domain {
     sessions: HashMap<Arc<str>, SessionState>,
     channels: HashMap<Arc<str>, ChannelState>,
+    peers: HashMap<Arc<str>, PeerState>,
     runtime: RuntimeStream,
     runtime_id: Option<RuntimeId>,
     report: Report,
@@ -44,6 +47,8 @@ pub(crate) struct Report {
     pub(crate) sessions: u64,
     /// Messaging channels, deleted ones too.
     pub(crate) channels: u64,
+    /// Remote channels.
+    pub(crate) peers: u64,
     /// Commits whose index changes were made again and compared.
     pub(crate) folded_commits: u64,
     /// Commits of sessions and channels that were not kept in memory, or that follow damage.
@@ -69,6 +74,7 @@ impl Domain {
         let Some(events) = self.decode(commit) else {
             self.sessions.remove(&commit.stream);
             self.channels.remove(&commit.stream);
+            self.peers.remove(&commit.stream);
             self.report.not_folded_commits += 1;
             return;
         };
@@ -81,6 +87,8 @@ impl Domain {
             self.session(commit, &events, name);
         } else if let Some(name) = messaging_stream::Name::parse(&commit.stream) {
             self.channel(commit, &events, name);
+        } else if let Some(name) = peer_stream::Name::parse(&commit.stream) {
+            self.peer(commit, &events, name);
         } else {
             self.report.unknown_stream_commits += 1;
         }
@@ -153,6 +161,26 @@ impl Domain {
             return;
         };
         let wrong = messaging_stream::fold(state, commit, events);
+        self.report.folded_commits += 1;
+        self.add_all(commit, wrong);
+    }
+
+    fn peer(&mut self, commit: &StoredCommit, events: &[Event], name: peer_stream::Name<'_>) {
+        if commit.first_sequence == 1 {
+            self.report.peers += 1;
+            if self.peers.len() < STATES_MAX {
+                self.peers.insert(commit.stream.clone(), PeerState::default());
+            }
+        }
+        let wrong = name.wrong(commit, events);
+        self.add_all(commit, wrong);
+        let following = |state: &&mut PeerState| state.sequence + 1 == commit.first_sequence;
+        let Some(state) = self.peers.get_mut(&commit.stream).filter(following) else {
+            self.peers.remove(&commit.stream);
+            self.report.not_folded_commits += 1;
+            return;
+        };
+        let wrong = peer_stream::fold(state, commit, events);
         self.report.folded_commits += 1;
         self.add_all(commit, wrong);
     }

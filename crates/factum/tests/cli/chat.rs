@@ -1,15 +1,12 @@
 //! `factum channel chat`, from a pipe and on a terminal.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
-use std::process::{Child, Stdio};
+use std::io::Write;
+use std::process::Stdio;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::channel::{ALICE, BOB, Running, World, text};
-use crate::support::{json, output_of};
+use crate::support::{Messages, Terminal, json, output_of};
 
 #[test]
 fn every_line_of_a_pipe_is_posted_and_it_ends_when_all_are_there() {
@@ -63,7 +60,7 @@ fn a_line_that_is_being_typed_survives_what_comes_in() {
     let world = World::new();
     let id = world.general();
     world.channel(BOB, &["publish", &id, "before"]);
-    let mut chat = Terminal::start(&world, &["chat", "general"]);
+    let mut chat = Terminal::start(world.command(ALICE, &["chat", "general"]), Messages::Nowhere);
     chat.until("agent://bob    before");
     chat.until("general> ");
     world.until_followed(BOB, &id);
@@ -87,52 +84,4 @@ fn a_line_that_is_being_typed_survives_what_comes_in() {
     let modes = tcgetattr(&chat.inside).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "the terminal is as it was: {modes:?}");
     assert_eq!(world.json(ALICE, &["show", &id])["readCursor"]["unreadCount"], 0);
-}
-
-/// A subcommand that believes to be on a terminal.
-struct Terminal {
-    child: Child,
-    outside: File,
-    inside: File,
-    /// What was printed and not yet looked for.
-    printed: String,
-}
-
-impl Terminal {
-    fn start(world: &World, args: &[&str]) -> Terminal {
-        let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&outside).unwrap();
-        unlockpt(&outside).unwrap();
-        let name = ptsname(&outside, Vec::new()).unwrap();
-        let inside = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        tcsetwinsize(&inside, Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-        let stdio = || Stdio::from(inside.as_fd().try_clone_to_owned().unwrap());
-        let mut command = world.command(ALICE, args);
-        let child = command.stdin(stdio()).stdout(stdio()).stderr(Stdio::null()).spawn().unwrap();
-        Terminal { child, outside: File::from(outside), inside, printed: String::new() }
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.outside.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Reads until this is on the screen, and forgets what was before it.
-    fn until(&mut self, text: &str) {
-        loop {
-            if let Some(at) = self.printed.find(text) {
-                self.printed.drain(..at + text.len());
-                return;
-            }
-            let mut bytes = [0; 4096];
-            let read = self.outside.read(&mut bytes).unwrap_or_else(|error| panic!("{error}: {}", self.printed));
-            self.printed.push_str(&String::from_utf8_lossy(&bytes[..read]));
-        }
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

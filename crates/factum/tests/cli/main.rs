@@ -5,7 +5,9 @@
 
 mod channel;
 mod chat;
+mod job;
 mod support;
+mod task;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -23,6 +25,8 @@ fn help_names_every_command_and_the_exit_codes() {
         "call",
         "tail",
         "channel",
+        "task",
+        "job",
         "stdio",
         "key",
         "verify",

@@ -1,8 +1,13 @@
 //! The binary, its servers and its outputs, for every topic.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 /// A command in a directory of its own, with none of our environment's settings.
 pub(crate) fn factum(dir: &Path) -> Command {
@@ -78,4 +83,139 @@ pub(crate) fn output_of(command: &mut Command, input: &str) -> String {
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(child.wait().unwrap().success(), "{text}");
     text
+}
+
+/// A server with nothing in it, and whoever runs the binary beside it.
+pub(crate) struct Cli {
+    dir: tempfile::TempDir,
+    pub(crate) server: Server,
+}
+
+impl Cli {
+    pub(crate) fn new() -> Cli {
+        let dir = tempfile::tempdir().unwrap();
+        let server = Server::start(dir.path(), &["dev", "--listen", "127.0.0.1:0"]);
+        Cli { dir, server }
+    }
+
+    fn args<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
+        [args, &["--url", &self.server.url]].concat()
+    }
+
+    /// The stdout of a subcommand that succeeds.
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        check(self.dir.path(), &self.args(args), 0)
+    }
+
+    /// Its first line: the id of what was made.
+    pub(crate) fn id(&self, args: &[&str]) -> String {
+        self.ok(args).trim().to_owned()
+    }
+
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+        json(&self.ok(&[args, &["-o", "json"]].concat()))
+    }
+
+    pub(crate) fn error(&self, args: &[&str], code: i32) -> String {
+        check_error(self.dir.path(), &self.args(args), code)
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = factum(self.dir.path());
+        command.args(self.args(args));
+        command
+    }
+}
+
+/// A command that goes on, and the lines it prints.
+pub(crate) struct Lines {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Lines {
+    pub(crate) fn start(mut command: Command) -> Lines {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Lines { child, lines }
+    }
+
+    pub(crate) fn next(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+
+    /// Reads until a line has all of these words.
+    pub(crate) fn until(&mut self, words: &[&str]) -> String {
+        self.lines.by_ref().map(Result::unwrap).find(|line| words.iter().all(|word| line.contains(word))).unwrap()
+    }
+
+    /// What is left, and the code it ends with.
+    pub(crate) fn end(mut self) -> (Vec<String>, Option<i32>) {
+        let rest = self.lines.by_ref().map(Result::unwrap).collect();
+        (rest, self.child.wait().unwrap().code())
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command that believes to be on a terminal.
+pub(crate) struct Terminal {
+    pub(crate) child: Child,
+    outside: File,
+    pub(crate) inside: File,
+    /// What was printed and not yet looked for.
+    printed: String,
+}
+
+/// Where the messages of a command on a terminal go.
+pub(crate) enum Messages {
+    Nowhere,
+    Screen,
+}
+
+impl Terminal {
+    pub(crate) fn start(mut command: Command, messages: Messages) -> Terminal {
+        let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&outside).unwrap();
+        unlockpt(&outside).unwrap();
+        let name = ptsname(&outside, Vec::new()).unwrap();
+        let inside = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        tcsetwinsize(&inside, Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let stdio = || Stdio::from(inside.as_fd().try_clone_to_owned().unwrap());
+        let stderr = match messages {
+            Messages::Nowhere => Stdio::null(),
+            Messages::Screen => stdio(),
+        };
+        let child = command.stdin(stdio()).stdout(stdio()).stderr(stderr).spawn().unwrap();
+        Terminal { child, outside: File::from(outside), inside, printed: String::new() }
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.outside.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Reads until this is on the screen, and forgets what was before it.
+    pub(crate) fn until(&mut self, text: &str) {
+        loop {
+            if let Some(at) = self.printed.find(text) {
+                self.printed.drain(..at + text.len());
+                return;
+            }
+            let mut bytes = [0; 4096];
+            let read = self.outside.read(&mut bytes).unwrap_or_else(|error| panic!("{error}: {}", self.printed));
+            self.printed.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::kills::*;
+use super::kills::*;
 
 const CHANNELS: usize = 4;
 const WRITERS: usize = 30;

@@ -8,6 +8,11 @@
     reason = "tests touch the world, and this one says its seed"
 )]
 
-mod channels;
-mod crash;
-mod kills;
+/// By this name they are known to run alone (`.config/nextest.toml`).
+#[path = "."]
+mod crash {
+    mod channels;
+    mod kills;
+    mod tasks;
+    mod turns;
+}

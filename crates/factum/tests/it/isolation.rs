@@ -21,6 +21,13 @@ struct Ids {
     action: String,
     key: String,
     channel: String,
+    task: String,
+    run: String,
+    job: String,
+    item: String,
+    schedule: String,
+    subagent: String,
+    peer: String,
 }
 
 impl Ids {
@@ -35,13 +42,21 @@ impl Ids {
             action: id("act"),
             key: id("key"),
             channel: id("chan"),
+            task: id("task"),
+            run: id("run"),
+            job: id("job"),
+            item: id("item"),
+            schedule: id("sched"),
+            subagent: id("sub"),
+            peer: id("chan"),
         }
     }
 }
 
 /// What every command is asked about somebody's things. A command nobody wrote a line for here fails the test.
 fn params(command: &str, ids: &Ids) -> Value {
-    let Ids { session, thread, turn, queued, action, key, channel } = ids;
+    let Ids { session, thread, turn, queued, action, key, channel, .. } = ids;
+    let Ids { task, run, job, item, schedule, subagent, peer, .. } = ids;
     match command {
         "submit_turn" => json!({ "session_id": session, "thread_id": thread, "input": text("x") }),
         "interrupt_turn" => json!({ "session_id": session, "thread_id": thread, "turn_id": turn }),
@@ -59,7 +74,36 @@ fn params(command: &str, ids: &Ids) -> Value {
         "channels/addMember" | "channels/removeMember" => json!({ "channelId": channel, "principalId": "user://eve" }),
         "channels/publish" => json!({ "channelId": channel, "parts": text("x") }),
         "channels/markRead" => json!({ "channelId": channel, "sequence": 1 }),
+        "create_task" => json!({ "objective": "x", "parent_task_id": task }),
+        "get_task"
+        | "update_task"
+        | "start_task"
+        | "append_task_progress"
+        | "pause_task"
+        | "resume_task"
+        | "cancel_task"
+        | "complete_task" => json!({ "task_id": task }),
+        "retry_task" => json!({ "task_id": task, "reason": "x" }),
+        "fail_task" => json!({ "task_id": task, "error": { "category": "x", "message": "x" } }),
+        "link_tasks" | "unlink_tasks" => json!({ "from": task, "to": "art_1", "relationship": "evidence" }),
+        "get_task_snapshot" | "get_subagent_job_summary" | "list_subagents" => json!({ "session_id": session }),
+        "spawn_subagent" => json!({ "session_id": session, "input": text("x") }),
+        "send_subagent_input" => json!({ "subagent_id": subagent, "input": text("x") }),
+        "resume_subagent" | "close_subagent" => json!({ "subagent_id": subagent }),
+        "wait_subagents" => json!({ "subagent_ids": [subagent], "timeout_ms": 1 }),
+        "create_job" => json!({ "session_id": session, "instruction": "x", "items": [{}] }),
+        "get_job" | "cancel_job" => json!({ "job_id": job }),
+        "retry_job_item" => json!({ "job_id": job, "job_item_id": item }),
+        "create_schedule" => {
+            json!({ "session_id": session, "every_ms": 3_600_000, "job": { "instruction": "x" } })
+        }
+        "end_schedule" => json!({ "schedule_id": schedule }),
+        "claim_runs" => json!({ "channel_id": peer }),
+        "heartbeat_run" | "report_run" | "complete_run" | "release_run" => json!({ "run_id": run, "lease_token": 1 }),
+        "fail_run" => json!({ "run_id": run, "lease_token": 1, "error": { "category": "x", "message": "x" } }),
         // These name nothing of anybody's.
+        "list_tasks" | "list_jobs" | "list_schedules" => json!({}),
+        "enroll_channel" => json!({ "peer_role": "worker" }),
         "create_session" | "list_sessions" | "create_api_key" | "list_api_keys" | "channels/create"
         | "channels/list" => json!({}),
         unavailable if factum_runtime::UNAVAILABLE.contains(&unavailable) => {
@@ -82,7 +126,27 @@ async fn accounts() -> (tempfile::TempDir, Server, Ids, [String; 2]) {
     let queued = http.call("submit_turn", json!({ "session_id": session, "input": text("later") })).await.unwrap();
     let keys = http.call("list_api_keys", json!({})).await.unwrap();
     let channel = http.call("channels/create", json!({ "visibility": "public" })).await.unwrap();
+    let in_session = |mut params: Value| {
+        params["session_id"] = json!(session);
+        params
+    };
+    let task = http.call("create_task", in_session(json!({ "objective": "Ada's" }))).await.unwrap();
+    let started = http.call("start_task", json!({ "task_id": task["task_id"] })).await.unwrap();
+    let job = json!({ "instruction": "Ada's", "items": [{ "job_item_id": "item_ada" }], "queue": "ada" });
+    let job = http.call("create_job", in_session(job)).await.unwrap();
+    let schedule = json!({ "every_ms": 3_600_000, "job": { "instruction": "Ada's", "queue": "ada" } });
+    let schedule = http.call("create_schedule", in_session(schedule)).await.unwrap();
+    let subagent =
+        http.call("spawn_subagent", in_session(json!({ "agent": "waiting", "input": text("x") }))).await.unwrap();
+    let peer = http.call("enroll_channel", json!({ "peer_role": "worker" })).await.unwrap();
     let ids = Ids {
+        task: field(&task, "task_id"),
+        run: field(&started, "run_id"),
+        job: field(&job, "job_id"),
+        item: "item_ada".to_owned(),
+        schedule: field(&schedule, "schedule_id"),
+        subagent: field(&subagent, "subagent_id"),
+        peer: field(&peer, "channel_id"),
         channel: field(&channel["channel"], "id"),
         session,
         thread: field(&first, "thread_id"),

@@ -20,3 +20,4 @@ mod streams;
 mod suite;
 mod support;
 mod walk;
+mod workers;

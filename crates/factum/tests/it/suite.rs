@@ -3,6 +3,11 @@
 //! Between two calls the suite waits until the session has come to rest: then everything but ids and times is the same in
 //! every run. What it reads while it waits is not written down.
 
+mod jobs;
+mod subagents;
+mod tasks;
+mod workers;
+
 use factum_testkit::{Client, normalise};
 use serde_json::{Value, json};
 
@@ -21,11 +26,22 @@ pub(crate) async fn transcript(client: &dyn Client) -> Vec<Value> {
     suite.repeats(&session).await;
     suite.own_ids().await;
     suite.keys().await;
+    suite.tasks().await;
+    suite.workers().await;
+    suite.jobs().await;
+    suite.subagents().await;
     suite.mistakes(&session).await;
     match normalise(&Value::Array(suite.transcript)) {
         Value::Array(entries) => entries,
         other => panic!("{other}"),
     }
+}
+
+/// The members of both.
+fn merged(mut params: Value, more: Value) -> Value {
+    let (Some(members), Value::Object(more)) = (params.as_object_mut(), more) else { panic!("{params}") };
+    members.extend(more);
+    params
 }
 
 struct Suite<'a> {
@@ -248,7 +264,15 @@ impl Suite<'_> {
     }
 
     async fn mistakes(&mut self, session: &str) {
-        let nobody = json!({ "session_id": "sess_nobody", "thread_id": "thread_nobody", "queued_turn_id": "t", "action_id": "act_nobody", "decision": "allow", "input": text("x") });
+        let nobody = json!({
+            "session_id": "sess_nobody", "thread_id": "thread_nobody", "queued_turn_id": "t", "action_id": "act_nobody",
+            "decision": "allow", "input": text("x"), "task_id": "task_nobody", "reason": "x", "from": "task_nobody",
+            "to": "task_other", "relationship": "blocks", "error": { "category": "x", "message": "x" },
+            "run_id": "run_nobody", "lease_token": 1, "channel_id": "chan_nobody", "job_id": "job_nobody",
+            "job_item_id": "item_nobody", "instruction": "x", "schedule_id": "sched_nobody", "objective": "x",
+            "subagent_id": "sub_nobody", "subagent_ids": ["sub_nobody"], "every_ms": 60_000,
+            "job": { "instruction": "x" },
+        });
         for method in [
             "submit_turn",
             "interrupt_turn",
@@ -261,6 +285,39 @@ impl Suite<'_> {
             "get_queue",
             "read_events",
             "respond_action",
+            "create_task",
+            "update_task",
+            "start_task",
+            "append_task_progress",
+            "pause_task",
+            "resume_task",
+            "cancel_task",
+            "retry_task",
+            "complete_task",
+            "fail_task",
+            "get_task",
+            "get_task_snapshot",
+            "link_tasks",
+            "unlink_tasks",
+            "claim_runs",
+            "heartbeat_run",
+            "report_run",
+            "complete_run",
+            "fail_run",
+            "release_run",
+            "create_job",
+            "get_job",
+            "cancel_job",
+            "retry_job_item",
+            "create_schedule",
+            "end_schedule",
+            "spawn_subagent",
+            "send_subagent_input",
+            "resume_subagent",
+            "close_subagent",
+            "wait_subagents",
+            "list_subagents",
+            "get_subagent_job_summary",
         ] {
             self.call(method, nobody.clone()).await;
             self.call(method, json!({})).await;

@@ -16,6 +16,7 @@ mod subagents;
 mod task_lifecycle;
 mod tasks;
 mod turns;
+mod workers;
 
 use crate::registry::{Command, CommandInfo, Kind, Scope};
 
@@ -32,6 +33,7 @@ pub use subagents::*;
 pub use task_lifecycle::*;
 pub use tasks::*;
 pub use turns::*;
+pub use workers::*;
 
 macro_rules! commands {
     ($($family:literal { $($(#[doc = $doc:literal])* $params:ident -> $result:ident = $name:literal, $scope:ident, $kind:ident;)* })*) => {
@@ -140,6 +142,8 @@ commands! {
         LinkTasks -> LinkTasksResult = "link_tasks", TasksWrite, Mutation;
         /// Take an edge out of the task graph.
         UnlinkTasks -> UnlinkTasksResult = "unlink_tasks", TasksWrite, Mutation;
+        /// What goes on among the tasks of a session.
+        GetTaskSnapshot -> GetTaskSnapshotResult = "get_task_snapshot", TasksRead, Read;
     }
     "subagents" {
         /// Start a child agent below a thread.
@@ -164,6 +168,30 @@ commands! {
         GetJob -> GetJobResult = "get_job", TasksRead, Read;
         /// Stop a batch. Finished items stay finished.
         CancelJob -> CancelJobResult = "cancel_job", TasksWrite, Mutation;
+        /// Try one item of a batch again, alone.
+        RetryJobItem -> RetryJobItemResult = "retry_job_item", TasksWrite, Mutation;
+        /// Make jobs at given times.
+        CreateSchedule -> CreateScheduleResult = "create_schedule", TasksWrite, Mutation;
+        /// Schedules of the account, newest first.
+        ListSchedules -> ListSchedulesResult = "list_schedules", TasksRead, Read;
+        /// Stop a schedule. Jobs it made go on.
+        EndSchedule -> EndScheduleResult = "end_schedule", TasksWrite, Mutation;
+        /// The child agents and jobs of a session at a glance.
+        GetSubagentJobSummary -> GetSubagentJobSummaryResult = "get_subagent_job_summary", TasksRead, Read;
+    }
+    "workers" {
+        /// Take runs to work on. Waits for one where there is none.
+        ClaimRuns -> ClaimRunsResult = "claim_runs", TasksWrite, Mutation;
+        /// Keep a run.
+        HeartbeatRun -> HeartbeatRunResult = "heartbeat_run", TasksWrite, Mutation;
+        /// Say what a run does: progress, steps, model and tool facts, artifacts.
+        ReportRun -> RunResult = "report_run", TasksWrite, Mutation;
+        /// A run ended well. Whether that completes its task is its owner's to say.
+        CompleteRun -> RunResult = "complete_run", TasksWrite, Mutation;
+        /// A run ended otherwise. The retry policy says what follows.
+        FailRun -> RunResult = "fail_run", TasksWrite, Mutation;
+        /// Give a run back; the next worker gets it.
+        ReleaseRun -> RunResult = "release_run", TasksWrite, Mutation;
     }
     "processes" {
         /// Write to a process.
@@ -180,6 +208,8 @@ commands! {
         ExportReview -> ExportReviewResult = "export_review", EvidenceExport, Mutation;
     }
     "channels" {
+        /// Become known as a peer: a worker that claims runs, a client, a host, another runtime.
+        EnrollChannel -> EnrollChannelResult = "enroll_channel", ChannelsWrite, Mutation;
         /// Come back: load the snapshot, then go on behind the last acknowledged sequence.
         ReconnectChannel -> ReconnectChannelResult = "reconnect_channel", ChannelsWrite, Mutation;
         /// Say up to where events have been taken in.

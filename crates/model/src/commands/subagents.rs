@@ -15,16 +15,22 @@ wire! {
         pub parent_turn_id: Option<TurnId>,
         pub parent_task_id: Option<TaskId>,
         pub parent_subagent_id: Option<SubagentId>,
+        /// The task the child works on.
+        pub task_id: Option<TaskId>,
         /// Your own stable id makes the call safe to repeat.
         pub subagent_id: Option<SubagentId>,
         /// The parent's agent where absent.
         pub agent: Option<String>,
         pub role: Option<String>,
         pub nickname: Option<String>,
+        /// The parent's where absent, and never weaker than it.
         pub isolation: Option<Isolation>,
+        /// `inherit` where absent.
         pub model_policy: Option<ModelPolicy>,
-        /// Never wider than the parent's.
+        /// The parent's where absent, and never wider than it.
         pub permission_mode: Option<PermissionMode>,
+        /// Its first turn; a child without one is idle until something is said to it.
+        #[serde(default)]
         pub input: Vec<Part>,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub metadata: Metadata,
@@ -52,6 +58,7 @@ wire! {
     /// Carry on a child agent that stopped and is not closed.
     pub struct ResumeSubagent {
         pub subagent_id: SubagentId,
+        /// It is told to continue where absent.
         pub input: Option<Vec<Part>>,
         pub resume_token: Option<String>,
         pub idempotency_key: Option<String>,
@@ -61,7 +68,7 @@ wire! {
     pub struct CloseSubagent {
         pub subagent_id: SubagentId,
         pub reason: Option<String>,
-        /// How long running work may take to settle.
+        /// How long running turns may take to end by themselves; they are ended at once where absent.
         pub grace_ms: Option<u64>,
         pub idempotency_key: Option<String>,
     }
@@ -80,16 +87,18 @@ wire! {
         pub subagent_ids: Vec<SubagentId>,
         #[serde(default)]
         pub until: WaitUntil,
+        /// How long to wait; 20 seconds where absent. 0 only looks.
         pub timeout_ms: Option<u64>,
     }
 
     pub struct WaitSubagentsResult {
+        /// As they stand now, in the order they were named.
         pub subagents: Vec<SubagentRecord>,
         /// Whether the time was over first.
         pub timed_out: bool,
     }
 
-    /// Child agents of a session, thread, turn, task or child agent.
+    /// Child agents of a session, or of one of its threads, turns, tasks or child agents; oldest first.
     pub struct ListSubagents {
         pub session_id: SessionId,
         pub thread_id: Option<ThreadId>,
@@ -99,6 +108,7 @@ wire! {
         /// Not only direct children.
         #[serde(default)]
         pub descendants: bool,
+        /// 1 to 200; 50 where absent.
         pub limit: Option<u32>,
         pub cursor: Option<String>,
     }

@@ -55,8 +55,11 @@ wire! {
     pub struct PropagatedTaskResult {
         pub task_id: TaskId,
         pub status: TaskStatus,
+        /// The first of the others it reached; `affected_total` counts those of this commit, and more may follow by
+        /// themselves.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub affected_task_ids: Vec<TaskId>,
+        pub affected_total: u64,
         pub sequence: u64,
     }
 
@@ -86,6 +89,8 @@ wire! {
         pub task_id: TaskId,
         /// The run that did it; an old run is refused.
         pub run_id: Option<RunId>,
+        /// The token of the claim, where a worker reports.
+        pub lease_token: Option<u64>,
         pub summary: Option<String>,
         /// How the criteria came out; those not named stay as they are.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,10 +106,12 @@ wire! {
         pub idempotency_key: Option<String>,
     }
 
-    /// Declare a task failed.
+    /// Declare a task, or its current attempt, failed. Where the retry policy has attempts left another one follows.
     pub struct FailTask {
         pub task_id: TaskId,
         pub run_id: Option<RunId>,
+        /// The token of the claim, where a worker reports.
+        pub lease_token: Option<u64>,
         pub error: Failure,
         pub native_status: Option<String>,
         pub idempotency_key: Option<String>,

@@ -27,6 +27,8 @@ wire! {
         pub priority: Option<Priority>,
         pub owner: Option<String>,
         pub assignee: Option<String>,
+        #[serde(flatten)]
+        pub execution: Execution,
         /// What the task may touch, in your words.
         pub scope: Option<Value>,
         pub constraints: Option<Value>,
@@ -86,6 +88,8 @@ wire! {
         pub task_id: TaskId,
         /// The run that reports; an old run is refused.
         pub run_id: Option<RunId>,
+        /// The token of the claim, where a worker reports.
+        pub lease_token: Option<u64>,
         pub native_status: Option<String>,
         #[serde(flatten)]
         pub progress: Progress,
@@ -124,6 +128,15 @@ wire! {
         pub assignee: Option<String>,
     }
 
+    /// What goes on among the tasks of a session.
+    pub struct GetTaskSnapshot {
+        pub session_id: SessionId,
+        /// Only this task and what is below it.
+        pub root_task_id: Option<TaskId>,
+        /// How many tasks of each kind to show: 1 to 200; 50 where absent.
+        pub limit: Option<u32>,
+    }
+
     pub struct ListTasksResult {
         pub tasks: Vec<TaskRecord>,
         pub next_cursor: Option<String>,
@@ -159,3 +172,6 @@ wire! {
 
 /// The result is the record itself.
 pub type GetTaskResult = TaskRecord;
+
+/// The result is the read model itself.
+pub type GetTaskSnapshotResult = crate::read::TaskSnapshot;

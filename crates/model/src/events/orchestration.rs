@@ -13,6 +13,14 @@ wire! {
         /// The worker, agent, thread or peer it went to.
         pub delegate_ref: String,
         pub child_task_id: Option<TaskId>,
+        /// A worker's hold on the run in the envelope.
+        pub lease: Option<Lease>,
+        pub reason: Option<String>,
+    }
+
+    /// A worker gave a run back; it waits for the next one.
+    pub struct RunReleased {
+        pub released_by: String,
         pub reason: Option<String>,
     }
 
@@ -36,6 +44,10 @@ wire! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub checkpoint_refs: Vec<String>,
         pub retry_policy: Option<RetryPolicy>,
+        #[serde(flatten)]
+        pub execution: Execution,
+        #[serde(default)]
+        pub priority: Priority,
     }
 
     /// An execution ended well. That alone does not complete the task.

@@ -45,5 +45,9 @@ words! {
         Session,
         Subagent,
         Delegation,
+        /// Opened for an attempt of a task.
+        Task,
+        /// Opened for the items of a job.
+        Job,
     }
 }

@@ -3,7 +3,9 @@
 //! In `subagent.spawned` the envelope's session, thread, turn and task are the parent's; later facts stand in the child's
 //! own thread.
 
-use crate::id::{SubagentId, ThreadId};
+use jiff::Timestamp;
+
+use crate::id::{SubagentId, TaskId, ThreadId};
 use crate::permission::PermissionMode;
 use crate::subagent::*;
 use crate::value::{Failure, Metadata, Part, Usage};
@@ -18,12 +20,14 @@ wire! {
         /// The child's own thread.
         pub child_thread_id: ThreadId,
         pub parent_subagent_id: Option<SubagentId>,
+        /// The task the child works on; the envelope has the parent's.
+        pub child_task_id: Option<TaskId>,
         pub role: Option<String>,
         pub nickname: Option<String>,
         pub isolation: Isolation,
         pub model_policy: Option<ModelPolicy>,
         pub permission_mode: Option<PermissionMode>,
-        /// 1 for a child of the main thread.
+        /// 1 for a child of a thread that is no child agent's.
         pub depth: u32,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub metadata: Metadata,
@@ -34,6 +38,9 @@ wire! {
         pub status: SubagentState,
         pub detail: Option<String>,
         pub last_message_ref: Option<String>,
+        /// With `closing`: when it is closed whatever still runs.
+        pub close_at: Option<Timestamp>,
+        pub changed_by: Option<String>,
     }
 
     /// Somebody said something to a child agent.

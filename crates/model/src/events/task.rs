@@ -29,6 +29,8 @@ wire! {
         pub priority: Priority,
         pub owner: Option<String>,
         pub assignee: Option<String>,
+        #[serde(flatten)]
+        pub execution: Execution,
         pub scope: Option<Value>,
         pub constraints: Option<Value>,
         pub task_profile: Option<TaskProfile>,
@@ -65,6 +67,7 @@ wire! {
     }
 
     /// The task's own data changed. Absent means unchanged.
+    #[derive(Default)]
     pub struct TaskUpdated {
         pub updated_by: String,
         pub status: Option<TaskStatus>,
@@ -116,6 +119,8 @@ wire! {
         pub previous_status: TaskStatus,
         pub paused_by: String,
         pub reason: Option<String>,
+        #[serde(default)]
+        pub propagation: Propagation,
         /// The task whose order reached this one.
         pub origin_task_id: Option<TaskId>,
     }
@@ -125,10 +130,12 @@ wire! {
         pub status: TaskStatus,
         pub resumed_by: String,
         pub reason: Option<String>,
+        #[serde(default)]
+        pub propagation: Propagation,
         pub origin_task_id: Option<TaskId>,
     }
 
-    /// Another attempt is coming. The old one stays as it is.
+    /// Another attempt is coming. The old one stays as it is. Where `retry_at` is absent it begins at once.
     pub struct TaskRetrying {
         pub status: TaskStatus,
         pub cause: AttemptCause,
@@ -147,6 +154,8 @@ wire! {
         pub reason: Option<String>,
         pub propagation: Propagation,
         pub origin_task_id: Option<TaskId>,
+        /// Until when work under way may settle by itself.
+        pub settle_by: Option<Timestamp>,
     }
 
     /// The task ended because somebody wanted it to.
@@ -195,6 +204,11 @@ wire! {
         pub output_refs: Vec<String>,
         pub delivery_state: DeliveryState,
         pub native_status: Option<String>,
+    }
+
+    /// A task that had ended and left memory is worked with again: what was known of it, as it was.
+    pub struct TaskRecalled {
+        pub record: TaskRow,
     }
 
     /// The task is out of the lists.

@@ -1,19 +1,38 @@
 //! One file for each command that is carried out here.
 
 mod api_keys;
+mod cancel_job;
+mod close_subagent;
+mod create_job;
+mod create_schedule;
 mod create_session;
+mod end_schedule;
+mod filtered;
+mod get_job;
 mod get_queue;
 mod get_session;
+mod get_subagent_job_summary;
 mod get_thread_read;
 mod interrupt_turn;
+mod job_rows;
+mod list_jobs;
+mod list_schedules;
 mod list_sessions;
+mod list_subagents;
 mod promote_queued_turn;
 mod read_events;
 mod remove_queued_turn;
 mod respond_action;
+mod resume_subagent;
 mod resume_thread;
+mod retry_job_item;
+mod send_subagent_input;
+mod spawn_subagent;
+mod subagents;
 mod submit_turn;
+mod tasks;
 mod update_session;
+mod wait_subagents;
 
 use factum_engine::session::SessionState;
 use factum_engine::{Context, Decision};
@@ -27,7 +46,7 @@ use crate::runtime::Runtime;
 
 impl Runtime {
     /// The common way of a mutation of one session: a repeat is answered from its row, anything else is decided.
-    async fn mutate<C: Command>(
+    pub(crate) async fn mutate<C: Command>(
         &self,
         caller: &Caller,
         session_id: &SessionId,

@@ -81,7 +81,7 @@ impl Aggregate for ChannelState {
         apply_commit(self, events)
     }
 
-    fn snapshot_events(limits: &ShellLimits) -> u64 {
+    fn snapshot_events(&self, limits: &ShellLimits) -> u64 {
         limits.channel_snapshot_events
     }
 

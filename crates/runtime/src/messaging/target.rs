@@ -6,10 +6,8 @@ use factum_model::Refusal;
 use factum_model::id::MessagingChannelId;
 use serde::Serialize;
 
-use crate::aggregate::Aggregate;
 use crate::caller::Caller;
 use crate::commit::{Accept, Actor};
-use crate::error::read_refusal;
 use crate::runtime::Runtime;
 
 /// A channel that the caller may know of.
@@ -51,7 +49,7 @@ impl Runtime {
     ) -> Result<MessagingChannelId, Refusal> {
         let target = self.target(caller, channel_id, peer).await?;
         if let Some(peer) = &target.peer
-            && !self.is_there(caller, &target.channel_id).await?
+            && !self.is_there::<ChannelState>(&caller.account, &target.channel_id).await?
         {
             let decide = |state: &ChannelState, context: &mut Context<'_>| open_direct(state, peer, context);
             self.decide_in(caller, &target, &Accept::default(), decide).await?;
@@ -68,22 +66,9 @@ impl Runtime {
         decide: impl FnOnce(&ChannelState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<T, Refusal> {
         let actor = Actor { principal: &caller.principal, trace: &caller.trace };
-        if target.peer.is_some() && !self.is_there(caller, &target.channel_id).await? {
+        if target.peer.is_some() && !self.is_there::<ChannelState>(&caller.account, &target.channel_id).await? {
             return self.begin(&caller.account, &target.channel_id, &actor, accept, decide).await;
         }
         self.execute(&caller.account, &target.channel_id, &actor, accept, decide).await.map(|(output, _)| output)
-    }
-
-    /// A cell that somebody is about to begin in, and may be refused in, is not a channel yet.
-    async fn is_there(&self, caller: &Caller, channel_id: &MessagingChannelId) -> Result<bool, Refusal> {
-        let stream = ChannelState::stream(&caller.account, channel_id);
-        if let Some(cell) = self.0.channels.get(&stream) {
-            let live = cell.live.lock();
-            if !live.retired {
-                // What is not loaded came from the store.
-                return Ok(live.state.as_deref().is_none_or(ChannelState::exists));
-            }
-        }
-        Ok(self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?.is_some())
     }
 }

@@ -4,7 +4,11 @@
 
 mod durability;
 mod idempotency;
+mod jobs;
 mod lifecycle;
 mod messaging;
+mod subagents;
+mod tasks;
 mod unavailable;
+mod workers;
 mod world;

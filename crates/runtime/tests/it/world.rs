@@ -60,8 +60,9 @@ impl World {
         World { store, runtime, clock, caller, dir }
     }
 
-    /// A second runtime on the same store, as after a crash: the first one is simply forgotten.
+    /// A second runtime on the same store, as after a crash: the first one is stopped where it is, and closes nothing.
     pub(crate) async fn restart(&mut self, agents: Agents) {
+        self.runtime.begin_close();
         self.runtime = start(self.store.clone(), &self.clock, agents, self.dir.path()).await;
     }
 

@@ -73,7 +73,16 @@ fn actions_and_timers_come_and_go_together() {
         assert_eq!(told, ["+action", "+timer"]);
         let timer = world.index.keys().find_map(|key| keys::read_timer(key)).expect("a timer");
         let (session_id, action_id) = (id("s1"), world.action_id(0));
-        assert_eq!(timer, Timer { due: at(5), account: ACCOUNT.into(), session_id, action_id });
+        assert_eq!(
+            timer,
+            Timer {
+                due: at(5),
+                account: ACCOUNT.into(),
+                session_id,
+                kind: TimerKind::Action,
+                id: action_id.as_str().to_owned()
+            }
+        );
         assert_eq!(respond(&mut world), ["+action", "-timer"]);
     }
     let (mut world, told) = ask(OnTimeout::Wait);

@@ -12,7 +12,7 @@ use crate::session::*;
 
 /// What the invariants remember of the past. Kept apart from the state, so that neither can hide the other's mistakes.
 #[derive(Default)]
-pub(super) struct Watch {
+pub(in crate::session) struct Watch {
     /// The state as a second fold sees it, from the encoded bytes alone. Now and then it is replaced by a snapshot.
     pub shadow: SessionState,
     /// Calls that somebody has to decide on before they may run.
@@ -25,7 +25,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// From here on the second fold stands on a snapshot that was written and read back.
-    pub(super) fn restore_from_snapshot(&mut self, state: &SessionState) {
+    pub(in crate::session) fn restore_from_snapshot(&mut self, state: &SessionState) {
         let bytes = serde_json::to_vec(state).expect("a state serializes");
         self.shadow = serde_json::from_slice(&bytes).expect("a snapshot parses");
         assert_eq!(self.shadow, *state, "a snapshot is the state it was taken of");
@@ -128,7 +128,8 @@ fn index_mirrors_state(world: &World, events: &[Event]) {
     let expected = state.unfinished().then(|| Some((ACCOUNT.to_owned(), shell.session_id.clone())));
     assert_eq!(unfinished, expected.into_iter().collect::<Vec<_>>(), "unfinished");
 
-    let timers: Vec<Timer> = table(world, "timer").map(|key| keys::read_timer(key).expect("a timer")).collect();
+    let timers = table(world, "timer").map(|key| keys::read_timer(key).expect("a timer"));
+    let timers: Vec<Timer> = timers.filter(|timer| timer.kind == TimerKind::Action).collect();
     let mut due: Vec<Timer> = state.actions.iter().filter_map(|action| timer(shell, action)).collect();
     due.sort();
     assert_eq!(timers, due, "timers are the open actions whose time can run out");
@@ -151,7 +152,13 @@ fn table<'a>(world: &'a World, name: &str) -> impl Iterator<Item = &'a [u8]> {
 fn timer(shell: &Shell, action: &OpenAction) -> Option<Timer> {
     let due = action.required.timeout_at.filter(|_| action.required.on_timeout != OnTimeout::Wait)?;
     let (session_id, action_id) = (shell.session_id.clone(), action.action_id.clone());
-    Some(Timer { due, account: ACCOUNT.to_owned(), session_id, action_id })
+    Some(Timer {
+        due,
+        account: ACCOUNT.to_owned(),
+        session_id,
+        kind: TimerKind::Action,
+        id: action_id.as_str().to_owned(),
+    })
 }
 
 /// The `unfinished` key is written when the answer changes and only then.

@@ -6,6 +6,7 @@
 mod actions;
 mod index_rows;
 mod invariants;
+mod jobs;
 mod limits;
 mod moves;
 mod properties;
@@ -14,9 +15,10 @@ mod read_models;
 mod recovery;
 mod reports;
 mod story;
+mod subagents;
 mod timeouts;
 mod turns;
-mod world;
+pub(super) mod world;
 
 use world::World;
 

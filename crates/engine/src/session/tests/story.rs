@@ -35,8 +35,18 @@ fn words(event: &Event) -> Vec<String> {
         Fact::ActionRequired(fact) => vec![word(fact.action_type)],
         Fact::ActionResolved(fact) => vec![fact.decision.trim().to_owned(), format!("by {}", word(fact.source))],
         Fact::RunStatus(fact) => vec![word(fact.phase)],
+        Fact::SubagentSpawned(fact) => vec![subagent(event), word(fact.status)],
+        Fact::SubagentStatus(fact) => vec![subagent(event), word(fact.status)],
+        Fact::SubagentInput(_) => vec![subagent(event)],
+        Fact::SubagentCompleted(fact) => vec![subagent(event), word(fact.status)],
+        Fact::SubagentFailed(fact) => vec![subagent(event), word(fact.status)],
+        Fact::SubagentClosed(fact) => vec![subagent(event), format!("was {}", word(fact.previous_status))],
         _ => Vec::new(),
     }
+}
+
+fn subagent(event: &Event) -> String {
+    event.scope.subagent_id.as_ref().map_or_else(String::new, ToString::to_string)
 }
 
 fn order(fact: &QueueChanged) -> String {

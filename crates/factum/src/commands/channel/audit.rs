@@ -8,9 +8,9 @@ use jiff::tz::TimeZone;
 
 use super::Here;
 use super::describe::{role, when};
-use super::table::Table;
 use super::target::{Target, find};
 use crate::output::Format;
+use crate::table::Table;
 
 /// As many entries as the server puts on a page.
 const PAGE_ENTRIES: u64 = 200;

@@ -4,9 +4,9 @@ use factum_model::messaging::{Channel, ChannelRole, ChannelVisibility};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::table::{Table, count};
 use crate::output::{BOLD, DIM};
 use crate::render::{Breaks, clean};
+use crate::table::{Table, count};
 
 /// The channel as lines.
 pub(super) fn describe(channel: &Channel, zone: &TimeZone) -> Vec<String> {

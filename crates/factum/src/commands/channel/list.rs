@@ -6,8 +6,8 @@ use factum_model::messaging::{Channel, ChannelVisibility};
 
 use super::Here;
 use super::describe::visibility;
-use super::table::{Table, count};
 use super::target::all;
+use crate::table::{Table, count};
 
 #[derive(Debug, Args)]
 pub(super) struct List {

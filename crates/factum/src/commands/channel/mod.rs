@@ -1,6 +1,6 @@
 //! `factum channel …`: messaging channels on a running server, one file per subcommand.
 //!
-//! `target` finds the channel that somebody means, `render` is what a message looks like, `table` how lists are set.
+//! `target` finds the channel that somebody means, `render` is what a message looks like.
 //! Nothing here decides who may do what: the server says, and its words are shown.
 
 mod audit;
@@ -18,21 +18,19 @@ mod publish;
 mod read;
 mod render;
 mod show;
-mod table;
 mod target;
 mod update;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use factum_model::registry::Command;
-use factum_model::{ErrorCode, Refusal};
 
+use super::here::{Here, On};
 use crate::cli::App;
-use crate::client::{Client, Remote};
-use crate::config::{LogFormat, LogLevel};
-use crate::failure::{Exit, Problem, refusal_of};
-use crate::logging;
-use crate::output::Output;
+use crate::client::Remote;
+use crate::failure::Exit;
+
+/// Where the server knows no such channel.
+const FIND: &str = "`factum channel list` shows the channels you can see";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -83,44 +81,8 @@ enum Action {
     Chat(On<chat::Chat>),
 }
 
-// What a subcommand is told, and of which server. (A doc comment here would become the subcommand's help.)
-#[derive(Debug, Args)]
-struct On<T: Args> {
-    #[command(flatten)]
-    what: T,
-    #[command(flatten)]
-    remote: Remote,
-}
-
-/// What every subcommand works with.
-#[derive(Clone)]
-struct Here {
-    client: Client,
-    output: Output,
-}
-
-impl Here {
-    fn new(remote: &Remote, app: &App) -> Result<Self> {
-        Ok(Self { client: Client::new(remote)?, output: app.output })
-    }
-
-    /// Calls a command. Where the server knows no such channel, says how to find those it knows.
-    async fn run<C: Command>(&self, command: &C) -> Result<C::Output> {
-        let outcome = self.client.run(command).await;
-        outcome.map_err(|error| match refusal_of(&error) {
-            Some(refusal) if refusal.code == ErrorCode::NotFound => not_found(C::NAME, refusal).into(),
-            _ => error,
-        })
-    }
-}
-
-fn not_found(doing: &str, refusal: &Refusal) -> Problem {
-    Problem::refusal(doing, refusal).advice("`factum channel list` shows the channels you can see")
-}
-
 pub(crate) async fn run(channel: Channel, app: &App) -> Result<Exit> {
-    logging::init(LogFormat::Text, LogLevel::Warn.louder(i32::from(app.global.verbose) - i32::from(app.global.quiet)));
-    let here = |remote: &Remote| Here::new(remote, app);
+    let here = |remote: &Remote| Here::new(remote, app, FIND);
     match channel.action {
         Action::List(on) => list::run(&on.what, &here(&on.remote)?).await?,
         Action::Create(on) => create::run(on.what, &here(&on.remote)?).await?,

@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 
 use super::Here;
 use super::describe::when;
-use super::table::Table;
 use super::target::{Target, Which};
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 pub(super) struct Presence {

@@ -5,9 +5,9 @@ use clap::Args;
 use factum_model::commands::MarkChannelRead;
 
 use super::Here;
-use super::table::count;
 use super::target::{Target, find};
 use crate::failure::Problem;
+use crate::table::count;
 
 #[derive(Debug, Args)]
 #[command(override_usage = "\

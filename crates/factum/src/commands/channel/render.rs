@@ -15,10 +15,10 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::describe::{at, role};
-use super::table::pad;
 use crate::client::Entry;
 use crate::output::{DIM, Output};
 use crate::render::{Breaks, clean, shorten};
+use crate::table::pad;
 use crate::when::now;
 
 /// Authors take so much room at least, and at most before texts no longer stand below each other.

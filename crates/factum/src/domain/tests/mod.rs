@@ -1,6 +1,7 @@
 //! A real runtime writes, and the check reads; then bytes are changed on the way.
 
 mod messaging;
+mod peers;
 
 use std::sync::Arc;
 

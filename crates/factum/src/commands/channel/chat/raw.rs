@@ -2,12 +2,7 @@
 
 use std::io;
 
-use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
-};
-
-/// The width of a terminal that does not say.
-const COLUMNS: usize = 80;
+use rustix::termios::{InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 /// Puts the terminal back as it was when dropped.
 pub(super) struct RawMode {
@@ -34,10 +29,4 @@ impl Drop for RawMode {
         // A terminal that is gone needs nothing put back.
         let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &self.before);
     }
-}
-
-/// How wide the terminal is.
-pub(super) fn columns() -> usize {
-    let size = tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    size.filter(|columns| *columns > 0).unwrap_or(COLUMNS)
 }

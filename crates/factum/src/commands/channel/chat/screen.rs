@@ -16,9 +16,10 @@ use super::super::render::Renderer;
 use super::editor::{Editor, Effect};
 use super::face::Typed;
 use super::keys::{Decoder, Key};
-use super::raw::{RawMode, columns};
+use super::raw::RawMode;
 use crate::client::Entry;
 use crate::output::{BOLD, DIM, Output};
+use crate::terminal::columns;
 use crate::when::now;
 
 /// To the beginning of the line, and nothing on it.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::kills::*;
+use super::kills::*;
 
 const WRITERS: usize = 64;
 const SESSIONS: usize = 32;

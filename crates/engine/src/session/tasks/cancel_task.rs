@@ -1,0 +1,95 @@
+//! `cancel_task`: records that somebody wants a task to end. What runs settles first, and nothing is added below it.
+
+use factum_model::Refusal;
+use factum_model::commands::{CancelTask, PropagatedTaskResult};
+use factum_model::events::TaskCancelRequested;
+use factum_model::id::TaskId;
+use factum_model::task::*;
+use factum_model::value::{Failure, Status};
+
+use super::agent_turn::stop_turn;
+use super::attempts::later;
+use super::draft::Draft;
+use super::finish_attempt::{Leavings, attempt_failed};
+use super::moves::may_move;
+use super::propagated::answer;
+use super::start_task::{refuse_move, require_move};
+use super::state::Order;
+use crate::context::{Context, Decision};
+use crate::session::state::SessionState;
+use crate::session::turn_end::failure;
+
+pub fn cancel_task(
+    state: &SessionState,
+    recalled: &[TaskRow],
+    command: &CancelTask,
+    context: &mut Context<'_>,
+) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    let mut draft = Draft::of(state, recalled, context)?;
+    let task = draft.require(&command.task_id)?;
+    if task.row.status == TaskStatus::Cancelling {
+        // The intent is there already; it may reach further now.
+        if command.propagation == Propagation::None {
+            return Err(refuse_move(&task, "cancelled", "it is being cancelled already and settles by itself"));
+        }
+    } else {
+        require_move(&task, TaskStatus::Cancelling)?;
+    }
+    let order = Order {
+        origin: command.task_id.clone(),
+        by: draft.context.caller.to_owned(),
+        reason: command.reason.clone(),
+        propagation: command.propagation,
+    };
+    cancel(&mut draft, &command.task_id, &order, false);
+    Ok(answer(draft, &command.task_id))
+}
+
+/// Cancels one task. It ends at once where nothing of it runs and nothing below it is open; an agent's turn is stopped, a
+/// worker or assignee is told and has some time.
+pub(super) fn cancel(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order, spreading: bool) {
+    let Some(task) = draft.tasks.get(task_id).cloned() else { return };
+    let moves = may_move(task.row.status, TaskStatus::Cancelling);
+    let running = task.open_run().filter(|attempt| attempt.status == AttemptStatus::Running);
+    let grace = draft.context.limits.task_cancel_grace_ms;
+    let fact = TaskCancelRequested {
+        status: if moves { TaskStatus::Cancelling } else { task.row.status },
+        requested_by: order.by.clone(),
+        reason: order.reason.clone(),
+        propagation: order.propagation,
+        origin_task_id: spreading.then(|| order.origin.clone()),
+        // A lease has an end of its own.
+        settle_by: running.filter(|_| moves && task.lease.is_none()).map(|_| later(draft.context.now, grace)),
+    };
+    draft.push(draft.scope(task_id), fact);
+    if !moves {
+        return;
+    }
+    match (running.and_then(|attempt| attempt.turn_id.as_ref()), running) {
+        (Some(turn_id), _) => {
+            // The attempt ends first: the end of its turn then decides nothing of its own, however far an order spreads.
+            attempt_failed(draft, task_id, AttemptStatus::Cancelled, cancelled(order), Leavings::default());
+            stop_turn(
+                draft,
+                turn_id,
+                Status::Cancelled,
+                failure("interrupted", &cancelled(order).message, false),
+                &order.by,
+            );
+        }
+        (None, Some(_)) => {}
+        (None, None) if task.open_run().is_some() => {
+            attempt_failed(draft, task_id, AttemptStatus::Cancelled, cancelled(order), Leavings::default());
+        }
+        (None, None) if draft.tasks.open_children(task_id) == 0 => {
+            let (by, reason) = (order.by.clone(), order.reason.clone());
+            draft.cancelled(task_id, &by, reason);
+        }
+        (None, None) => {}
+    }
+}
+
+fn cancelled(order: &Order) -> Failure {
+    let message = order.reason.clone().unwrap_or_else(|| "the task was cancelled".to_owned());
+    Failure { category: "cancelled".to_owned(), message, retryable: false, advice: None }
+}

@@ -1,0 +1,171 @@
+//! `create_task`: a task, on its own or below another one, at once or behind others.
+
+use std::collections::BTreeSet;
+
+use factum_model::commands::{CreateTask, CreateTaskResult};
+use factum_model::events::{EdgeChange, TaskBlocked, TaskCreated};
+use factum_model::id::{SessionId, TaskId};
+use factum_model::task::*;
+use factum_model::value::Metadata;
+use factum_model::{ErrorCode, NewEvent, Refusal};
+
+use super::draft::Draft;
+use super::graph::{ancestors, cancelled_above};
+use super::link_tasks::{add_edge, refuse_cycle, room};
+use super::start_task::{Start, start};
+use super::state::is_open;
+use crate::context::{Context, Decision, check};
+use crate::session::create_session;
+use crate::session::state::SessionState;
+
+/// `session_id` is the stream the shell chose: the named session, or a new one. `agent` is the one a new session answers
+/// with. `recalled` are the rows of the tasks that the command names.
+pub fn create_task(
+    state: &SessionState,
+    session_id: &SessionId,
+    agent: &str,
+    recalled: &[TaskRow],
+    command: &CreateTask,
+    context: &mut Context<'_>,
+) -> Result<Decision<CreateTaskResult>, Refusal> {
+    check_fields(command, context)?;
+    let status = initial_status(command)?;
+    let task_id = command.task_id.clone().unwrap_or_else(|| context.task_id());
+    let mut events: Vec<NewEvent> = Vec::new();
+    if state.shell.is_none() {
+        let title = command.title.clone().or_else(|| Some(crate::session::text::clip(&command.objective, 80)));
+        create_session::begin(session_id, agent, title, Metadata::new(), context, &mut events);
+    }
+    let mut draft = Draft::begin(state, session_id, recalled, events, context);
+    match draft.peek(&task_id) {
+        Ok(_) => {
+            return Err(Refusal::conflict("a task with this id exists already").with("task_id", task_id.as_str()));
+        }
+        Err(refusal) if refusal.code != ErrorCode::NotFound => return Err(refusal),
+        Err(_) => {}
+    }
+    check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
+    let root = place(&mut draft, command)?;
+    draft.push(scope(&draft, &task_id, command), created(&draft, status, root, command));
+    let blocked = block(&mut draft, &task_id, command)?;
+    if blocked && status != TaskStatus::Draft {
+        let blockers = open_blockers(&draft, &task_id);
+        let fact = TaskBlocked { status: TaskStatus::Blocked, reason: Some(BEHIND.to_owned()), blockers };
+        draft.push(draft.scope(&task_id), fact);
+    } else if status == TaskStatus::Queued {
+        start(&mut draft, &task_id, Start::default())?;
+    }
+    let session_id = session_id.clone();
+    Ok(draft.finish(|draft| CreateTaskResult {
+        status: draft.status(&task_id),
+        task_id,
+        session_id,
+        sequence: draft.sequence(),
+    }))
+}
+
+/// Why a task is blocked that waits for others.
+pub(super) const BEHIND: &str = "waits for other tasks to complete";
+
+fn check_fields(command: &CreateTask, context: &Context<'_>) -> Result<(), Refusal> {
+    let limits = context.limits;
+    if command.objective.trim().is_empty() {
+        return Err(Refusal::invalid("objective must say what the task is for"));
+    }
+    limits.check_title(command.title.as_deref())?;
+    limits.check_metadata("metadata_bytes", &command.metadata)?;
+    check("task_objective_chars", command.objective.chars().count(), limits.task_objective_chars_max)?;
+    check("task_edges", command.blocked_by.len(), limits.task_edges_max)?;
+    super::fields::check_execution(&command.execution)?;
+    super::fields::check_policy(command.retry_policy.as_ref())?;
+    super::fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
+}
+
+fn initial_status(command: &CreateTask) -> Result<TaskStatus, Refusal> {
+    match command.status {
+        None => Ok(TaskStatus::Accepted),
+        Some(status @ (TaskStatus::Draft | TaskStatus::Accepted | TaskStatus::Queued)) => Ok(status),
+        Some(status) => {
+            Err(Refusal::invalid("a new task is draft, accepted or queued").with("status", status.as_str()))
+        }
+    }
+}
+
+/// Where in the graph it goes: the root it belongs to, or none where it is its own.
+fn place(draft: &mut Draft<'_, '_>, command: &CreateTask) -> Result<Option<TaskId>, Refusal> {
+    let Some(parent) = &command.parent_task_id else { return Ok(None) };
+    let parent = draft.require(parent)?.row;
+    if let Some(cancelled) = cancelled_above(&draft.tasks, &parent.task_id) {
+        return Err(Refusal::precondition("no task is added below one that is being cancelled")
+            .with("status", parent.status.as_str())
+            .with("cancelled_task_id", cancelled.as_str()));
+    }
+    if !is_open(parent.status) {
+        return Err(Refusal::precondition("the parent has ended").with("status", parent.status.as_str()));
+    }
+    check("task_edges", parent.edges as usize + 1, draft.context.limits.task_edges_max)?;
+    let depth = ancestors(&draft.tasks, &parent.task_id).count() + 2;
+    check("task_depth", depth, draft.context.limits.task_depth_max)?;
+    Ok(Some(parent.root_task_id))
+}
+
+fn scope(draft: &Draft<'_, '_>, task_id: &TaskId, command: &CreateTask) -> factum_model::Scope {
+    let mut scope = draft.scope(task_id);
+    scope.thread_id.clone_from(&command.thread_id);
+    scope.turn_id.clone_from(&command.turn_id);
+    scope
+}
+
+fn created(draft: &Draft<'_, '_>, status: TaskStatus, root: Option<TaskId>, command: &CreateTask) -> TaskCreated {
+    let command = command.clone();
+    TaskCreated {
+        status,
+        requested_by: draft.context.caller.to_owned(),
+        objective: command.objective,
+        title: command.title,
+        parent_task_id: command.parent_task_id,
+        root_task_id: root,
+        task_kind: command.task_kind,
+        task_family: command.task_family,
+        visibility: command.visibility.unwrap_or_default(),
+        priority: command.priority.unwrap_or_default(),
+        owner: command.owner,
+        assignee: command.assignee,
+        execution: command.execution,
+        scope: command.scope,
+        constraints: command.constraints,
+        task_profile: command.task_profile,
+        acceptance: command.acceptance,
+        retry_policy: command.retry_policy,
+        input_refs: command.input_refs,
+        idempotency_key: command.idempotency_key,
+        metadata: command.metadata,
+    }
+}
+
+/// Records what it waits for. Says whether it waits for anything.
+fn block(draft: &mut Draft<'_, '_>, task_id: &TaskId, command: &CreateTask) -> Result<bool, Refusal> {
+    for blocker in command.blocked_by.iter().collect::<BTreeSet<_>>() {
+        let row = draft.require(blocker)?.row;
+        room(draft, &row)?;
+        refuse_cycle(draft, blocker, task_id)?;
+        let done = row.status == TaskStatus::Completed;
+        let status = if done { EdgeStatus::Satisfied } else { EdgeStatus::Active };
+        add_edge(draft, blocker, task_id.as_str(), Relationship::Blocks, status, None, EdgeChange::Added);
+    }
+    Ok(draft.tasks.get(task_id).is_some_and(|task| !task.blockers.is_empty()))
+}
+
+/// What a task waits for, as it is told.
+pub(super) fn open_blockers(draft: &Draft<'_, '_>, task_id: &TaskId) -> Vec<Blocker> {
+    let task = draft.tasks.get(task_id);
+    let blocker = |id: &TaskId| Blocker {
+        kind: BlockerKind::Dependency,
+        r#ref: Some(id.as_str().to_owned()),
+        detail: draft.peek(id).ok().map(|row| row.status.as_str().to_owned()),
+    };
+    task.into_iter().flat_map(|task| task.blockers.keys().take(BLOCKERS_NAMED_MAX)).map(blocker).collect()
+}
+
+/// How many blockers a fact or a refusal names; the edges have them all.
+const BLOCKERS_NAMED_MAX: usize = 20;

@@ -1,0 +1,66 @@
+//! Tasks: units of work with a lifecycle, attempts, a graph and acceptance, as a part of the session they belong to.
+//!
+//! `state` is what is remembered, `apply` (with `attempts`, `endings` and `graph`) the only code that changes it, `moves` the table of
+//! statuses, `draft` how a decision is made step by step, `agenda` how orders and completions spread, `rows` the index.
+//! Each command is one file.
+
+mod agenda;
+mod agent_turn;
+mod append_task_progress;
+mod apply;
+mod attempts;
+mod cancel_task;
+mod complete_task;
+mod create_task;
+mod draft;
+mod endings;
+mod fail_task;
+mod fields;
+mod finish_attempt;
+mod graph;
+mod link_tasks;
+mod moves;
+mod pause_task;
+mod propagated;
+mod read_model;
+mod reconcile;
+mod resume_task;
+mod retry_task;
+mod rows;
+mod runs;
+mod start_task;
+mod state;
+mod timers;
+mod turn_ended;
+mod unlink_tasks;
+mod update_task;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use agenda::carry_on;
+pub use agenda::continue_tasks;
+pub use append_task_progress::append_task_progress;
+pub(super) use apply::apply;
+pub use cancel_task::cancel_task;
+pub use complete_task::complete_task;
+pub use create_task::create_task;
+pub use fail_task::fail_task;
+pub use fields::check_name;
+pub use link_tasks::{edge_of, link_tasks};
+pub use moves::{may_move, moves};
+pub use pause_task::pause_task;
+pub use read_model::{TaskHistory, task_record, task_snapshot};
+pub use resume_task::resume_task;
+pub use retry_task::retry_task;
+pub(super) use rows::RowDiff;
+pub use rows::keys;
+pub(super) use runs::{
+    claim_run, complete_run, expire_lease, fail_run, has_run, holder, release_run, report_run, task_of_run,
+};
+pub use start_task::start_task;
+pub use state::Tasks;
+pub(super) use timers::fire_timer;
+pub(super) use turn_ended::turn_ended;
+pub use unlink_tasks::unlink_tasks;
+pub use update_task::update_task;

@@ -1,0 +1,113 @@
+//! Whether a task may complete: what it needs, and what of that is missing (CONTRACT, "Completion").
+
+use factum_model::Refusal;
+use factum_model::events::TaskCompleted;
+use factum_model::task::*;
+use serde_json::{Value, json};
+
+use super::state::{Task, Tasks};
+use crate::session::state::SessionState;
+
+/// How many children a refusal names.
+const NAMED_MAX: usize = 20;
+
+/// Why a task waits once its run is over and nobody has said yet that this completes it.
+pub(super) const AWAITS_OWNER: &str = "the run completed; complete_task or retry_task decides";
+
+/// What is still missing, each with its kind. `run_counts` is whether an attempt without an outcome is in the way.
+pub(super) fn missing(state: &SessionState, tasks: &Tasks, task: &Task, run_counts: bool) -> Vec<Value> {
+    let mut missing = Vec::new();
+    if let Some(acceptance) = &task.row.acceptance {
+        for name in acceptance.required_artifacts.iter().filter(|name| !task.row.artifacts.contains(name)) {
+            missing.push(json!({ "kind": "artifact", "name": name }));
+        }
+        let has = |kind: &String| {
+            task.row.evidence_refs.iter().any(|evidence| {
+                evidence == kind
+                    || evidence.strip_prefix(kind.as_str()).is_some_and(|rest| rest.starts_with([':', '/']))
+            })
+        };
+        for kind in acceptance.required_evidence.iter().filter(|kind| !has(kind)) {
+            missing.push(json!({ "kind": "evidence", "name": kind }));
+        }
+        let open = |criterion: &&Criterion| !matches!(criterion.state, CriterionState::Met | CriterionState::Waived);
+        for criterion in acceptance.criteria.iter().filter(open) {
+            missing
+                .push(json!({ "kind": "criterion", "criterion_id": criterion.criterion_id, "state": criterion.state }));
+        }
+    }
+    let children = tasks.children.get(&task.row.task_id);
+    for child in children.into_iter().flatten().take(NAMED_MAX) {
+        let status = tasks.get(child).map(|task| task.row.status);
+        missing.push(json!({ "kind": "child", "task_id": child, "status": status }));
+    }
+    let attempt = task.row.attempt.as_ref();
+    let thread = attempt.and_then(|attempt| attempt.thread_id.as_ref());
+    for action in state.actions.iter().filter(|action| thread == Some(&action.thread_id)) {
+        missing.push(json!({ "kind": "action", "action_id": action.action_id, "prompt": action.required.prompt }));
+    }
+    if let Some(attempt) = task.open_run().filter(|_| run_counts) {
+        missing.push(
+            json!({ "kind": "run", "run_id": attempt.run_id, "status": attempt.status, "worker": attempt.worker }),
+        );
+    }
+    missing
+}
+
+/// Refuses while something is missing, and says what.
+pub(super) fn require_nothing_missing(missing: Vec<Value>, task: &Task) -> Result<(), Refusal> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::precondition("the task cannot complete yet; `missing` lists what it needs")
+        .with("status", task.row.status.as_str())
+        .with("missing", missing))
+}
+
+/// Takes over how criteria came out; those not named stay as they are, unknown ones are added.
+pub(super) fn settle_criteria(acceptance: &mut Acceptance, outcomes: &[Criterion]) {
+    for outcome in outcomes {
+        match acceptance.criteria.iter_mut().find(|criterion| criterion.criterion_id == outcome.criterion_id) {
+            Some(criterion) => {
+                criterion.state = outcome.state;
+                criterion.evidence_ref = outcome.evidence_ref.clone().or(criterion.evidence_ref.take());
+                criterion.note = outcome.note.clone().or(criterion.note.take());
+            }
+            None => acceptance.criteria.push(outcome.clone()),
+        }
+    }
+}
+
+/// Whether the owner said beforehand that this is enough: the run completed and nothing is missing.
+pub(super) fn completes_by_itself(state: &SessionState, tasks: &Tasks, task: &Task) -> bool {
+    let done = task.row.attempt.as_ref().is_some_and(|attempt| attempt.status == AttemptStatus::Completed);
+    task.row.execution.auto_complete
+        && done
+        && task.row.status == TaskStatus::WaitingInput
+        && missing(state, tasks, task, true).is_empty()
+}
+
+/// The fact that completes a task with what is known of it.
+pub(super) fn completion(tasks: &Tasks, task: &Task, by: &str) -> TaskCompleted {
+    let attempt = task.row.attempt.as_ref();
+    TaskCompleted {
+        status: TaskStatus::Completed,
+        completed_by: by.to_owned(),
+        summary: attempt.and_then(|attempt| attempt.completion_summary.clone()),
+        acceptance: task.row.acceptance.clone(),
+        artifacts: Vec::new(),
+        evidence_refs: Vec::new(),
+        output_refs: attempt.map(|attempt| attempt.output_refs.clone()).unwrap_or_default(),
+        delivery_state: delivery(tasks, &task.row),
+        native_status: None,
+    }
+}
+
+/// Whether the outcome reaches whoever asked: a parent that is open has it in its own log.
+pub(super) fn delivery(tasks: &Tasks, row: &TaskRow) -> DeliveryState {
+    match &row.parent_task_id {
+        None => row.delivery_state,
+        Some(parent) if tasks.get(parent).is_some_and(Task::is_open) => DeliveryState::Delivered,
+        Some(_) => DeliveryState::ParentMissing,
+    }
+}

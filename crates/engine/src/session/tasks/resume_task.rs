@@ -1,0 +1,68 @@
+//! `resume_task`: a task that was put aside goes on where it stood; one whose worker was lost begins again.
+
+use factum_model::Refusal;
+use factum_model::commands::{PropagatedTaskResult, ResumeTask};
+use factum_model::events::TaskResumed;
+use factum_model::id::TaskId;
+use factum_model::task::*;
+
+use super::agenda::start_unblocked;
+use super::draft::Draft;
+use super::finish_attempt::complete_if_enough;
+use super::propagated::answer;
+use super::retry_task::refuse_cancelled_above;
+use super::start_task::{Start, refuse_move, start};
+use super::state::Order;
+use crate::context::{Context, Decision};
+use crate::session::state::SessionState;
+
+pub fn resume_task(
+    state: &SessionState,
+    recalled: &[TaskRow],
+    command: &ResumeTask,
+    context: &mut Context<'_>,
+) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    let mut draft = Draft::of(state, recalled, context)?;
+    let task = draft.require(&command.task_id)?;
+    if !matches!(task.row.status, TaskStatus::Paused | TaskStatus::Lost) {
+        return Err(refuse_move(&task, "resumed", "only a paused or lost task is resumed"));
+    }
+    let order = Order {
+        origin: command.task_id.clone(),
+        by: draft.context.caller.to_owned(),
+        reason: command.reason.clone(),
+        propagation: command.propagation,
+    };
+    if task.row.status == TaskStatus::Lost {
+        refuse_cancelled_above(&draft, &task)?;
+        let cause = AttemptCause::WorkerLost;
+        start(&mut draft, &command.task_id, Start { cause, ..Start::default() })?;
+    } else {
+        resume(&mut draft, &command.task_id, &order, false);
+    }
+    Ok(answer(draft, &command.task_id))
+}
+
+/// Resumes one task. One that was not put aside is passed over, but the order still reaches what is below it.
+pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order, spreading: bool) {
+    let Some(task) = draft.tasks.get(task_id) else { return };
+    let status = match task.paused_from.filter(|_| task.row.status == TaskStatus::Paused) {
+        // Its blockers may have been linked or done meanwhile.
+        Some(_) if !task.blockers.is_empty() => TaskStatus::Blocked,
+        Some(before) => before,
+        None => task.row.status,
+    };
+    let fact = TaskResumed {
+        status,
+        resumed_by: order.by.clone(),
+        reason: order.reason.clone(),
+        propagation: order.propagation,
+        origin_task_id: spreading.then(|| order.origin.clone()),
+    };
+    let passes_by = status == task.row.status;
+    draft.push(draft.scope(task_id), fact);
+    if !passes_by {
+        start_unblocked(draft, task_id);
+        complete_if_enough(draft, task_id);
+    }
+}

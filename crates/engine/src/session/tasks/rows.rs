@@ -1,0 +1,242 @@
+//! The index rows of tasks. What a task puts into the index is a function of the task alone; a commit writes the difference
+//! between before and after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use factum_model::events::EdgeChange;
+use factum_model::id::{SessionId, TaskId};
+use factum_model::task::*;
+use factum_model::{Event, Fact, Timestamp};
+use serde::Serialize;
+
+use super::state::{Spilled, Task, Tasks};
+use crate::key::{IndexChange, Key};
+use crate::session::index::{TimerKind, keys as session_keys};
+use crate::session::state::Shell;
+use crate::session::workers::{RunRow, keys as worker_keys, lease_row, ready_row};
+
+/// The keys.
+pub mod keys {
+    use super::*;
+
+    /// What is known of a task: a [`TaskRow`].
+    pub fn task(account: &str, task_id: &TaskId) -> Vec<u8> {
+        Key::table("task").text(account).text(task_id.as_str()).into_bytes()
+    }
+
+    /// Tasks of an account that stand somewhere, newest first.
+    pub fn by_status(account: &str, status: TaskStatus) -> Key {
+        Key::table("task_status").text(account).text(status.as_str())
+    }
+
+    /// The same of one session.
+    pub fn by_session(account: &str, session_id: &SessionId, status: TaskStatus) -> Key {
+        Key::table("task_session").text(account).text(session_id.as_str()).text(status.as_str())
+    }
+
+    /// The same below one task.
+    pub fn by_parent(account: &str, parent: &TaskId) -> Key {
+        Key::table("task_parent").text(account).text(parent.as_str())
+    }
+
+    /// The same of one assignee. Assignees are free text: a digest keeps keys short.
+    pub fn by_assignee(account: &str, assignee: &str) -> Key {
+        Key::table("task_assignee").text(account).text(&crate::digest::sha256(assignee.as_bytes()))
+    }
+
+    /// The end of a key of a list: newest first, and one after the other where two are of the same instant.
+    pub fn listed(list: Key, created_at: Timestamp, task_id: &TaskId) -> Vec<u8> {
+        list.instant_reversed(created_at).text(task_id.as_str()).into_bytes()
+    }
+
+    /// An older attempt of a task, from 1.
+    pub fn attempt(account: &str, task_id: &TaskId, attempt_count: u32) -> Vec<u8> {
+        Key::table("task_attempt").text(account).text(task_id.as_str()).number(attempt_count.into()).into_bytes()
+    }
+
+    pub fn attempts(account: &str, task_id: &TaskId) -> Vec<u8> {
+        Key::table("task_attempt").text(account).text(task_id.as_str()).into_bytes()
+    }
+
+    /// An edge as seen from one of its ends: an [`Edge`].
+    pub fn edge(account: &str, task_id: &str, relationship: Relationship, other: &str) -> Vec<u8> {
+        Key::table("task_edge").text(account).text(task_id).text(relationship.as_str()).text(other).into_bytes()
+    }
+
+    pub fn edges(account: &str, task_id: &TaskId) -> Vec<u8> {
+        Key::table("task_edge").text(account).text(task_id.as_str()).into_bytes()
+    }
+}
+
+/// What a commit changes in the index.
+pub(in super::super) struct RowDiff {
+    before: Option<Tasks>,
+    touched: BTreeSet<TaskId>,
+    /// Tasks as they were when they came back.
+    recalled: BTreeMap<TaskId, Task>,
+    /// Tasks as they were when they left the state.
+    left: BTreeMap<TaskId, std::sync::Arc<Task>>,
+    attempts: Vec<(TaskId, Attempt)>,
+    /// The last word on each edge.
+    edges: BTreeMap<(TaskId, Relationship, String), (EdgeChange, Edge)>,
+    runs: BTreeSet<factum_model::id::RunId>,
+}
+
+impl RowDiff {
+    pub(in super::super) fn begin(tasks: &Tasks) -> Self {
+        Self {
+            before: (!tasks.is_empty()).then(|| tasks.clone()),
+            touched: BTreeSet::new(),
+            recalled: BTreeMap::new(),
+            left: BTreeMap::new(),
+            attempts: Vec::new(),
+            edges: BTreeMap::new(),
+            runs: BTreeSet::new(),
+        }
+    }
+
+    /// An event was applied.
+    pub(in super::super) fn saw(&mut self, tasks: &Tasks, event: &Event) {
+        let Some(task_id) = &event.scope.task_id else {
+            let heard = tasks.of_turn(event.scope.turn_id.as_ref());
+            return self.touched.extend(heard.map(|task| task.row.task_id.clone()));
+        };
+        self.touched.insert(task_id.clone());
+        match &event.fact {
+            Fact::TaskCreated(fact) => {
+                if let Some(parent) = &fact.parent_task_id {
+                    self.touched.insert(parent.clone());
+                    let edge = Edge {
+                        from: parent.clone(),
+                        to: task_id.as_str().to_owned(),
+                        relationship: Relationship::Parent,
+                        status: EdgeStatus::Active,
+                        reason: None,
+                        created_at: event.timestamp,
+                        updated_at: event.timestamp,
+                    };
+                    self.saw_edge(EdgeChange::Added, &edge);
+                }
+            }
+            Fact::TaskDependencyUpdated(fact) => {
+                self.touched.insert(fact.edge.from.clone());
+                self.saw_edge(fact.change, &fact.edge);
+                if fact.edge.relationship == Relationship::Parent {
+                    // The root of everything below changed.
+                    self.touched.extend(super::graph::subtree(tasks, task_id));
+                }
+            }
+            // Its rows are those it left behind.
+            Fact::TaskRecalled(fact) => {
+                self.recalled.entry(task_id.clone()).or_insert_with(|| Task::at_rest(fact.record.clone()));
+            }
+            Fact::TaskAttemptStarted(_) => self.runs.extend(event.scope.run_id.clone()),
+            _ => {}
+        }
+        for spilled in &tasks.spilled.0 {
+            match spilled {
+                Spilled::Task(task) => {
+                    self.left.insert(task.row.task_id.clone(), task.clone());
+                }
+                Spilled::Attempt(task_id, attempt) => self.attempts.push((task_id.clone(), (**attempt).clone())),
+            }
+        }
+    }
+
+    fn saw_edge(&mut self, change: EdgeChange, edge: &Edge) {
+        let key = (edge.from.clone(), edge.relationship, edge.to.clone());
+        self.edges.insert(key, (change, edge.clone()));
+    }
+
+    pub(in super::super) fn end(self, tasks: &Tasks, shell: &Shell, changes: &mut Vec<IndexChange>) {
+        for task_id in &self.touched {
+            let before = self.before.as_ref().and_then(|before| before.get(task_id));
+            let before = before.or_else(|| self.recalled.get(task_id));
+            let after = tasks.get(task_id).or_else(|| self.left.get(task_id).map(|task| &**task));
+            let before = before.map(|task| rows(task, shell)).unwrap_or_default();
+            difference(before, after.map(|task| rows(task, shell)).unwrap_or_default(), changes);
+        }
+        let account = shell.account.as_str();
+        for (task_id, attempt) in &self.attempts {
+            put(changes, keys::attempt(account, task_id, attempt.attempt_count), attempt);
+        }
+        for run_id in &self.runs {
+            put(changes, worker_keys::run(account, run_id), &RunRow { session_id: shell.session_id.clone() });
+        }
+        for (change, edge) in self.edges.values() {
+            edge_rows(account, *change, edge, changes);
+        }
+    }
+}
+
+/// Everything a task has in the index while it stands as it does.
+pub(super) fn rows(task: &Task, shell: &Shell) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let (row, account) = (&task.row, shell.account.as_str());
+    let mut rows = vec![(keys::task(account, &row.task_id), json(row))];
+    let mut list = |list: Key| rows.push((keys::listed(list, row.created_at, &row.task_id), Vec::new()));
+    list(keys::by_status(account, row.status));
+    list(keys::by_session(account, &row.session_id, row.status));
+    if let Some(parent) = &row.parent_task_id {
+        list(keys::by_parent(account, parent));
+    }
+    if let Some(assignee) = &row.assignee {
+        list(keys::by_assignee(account, assignee));
+    }
+    let mut timer = |due: Option<Timestamp>, kind| {
+        if let Some(due) = due {
+            let timer = shell.timer(due, kind, row.task_id.as_str());
+            rows.push((session_keys::timer(&timer), Vec::new()));
+        }
+    };
+    // What was put aside does not begin by itself; what runs goes on running against its time.
+    timer(task.due.retry.filter(|_| row.status == TaskStatus::Retrying), TimerKind::TaskRetry);
+    timer(task.due.timeout, TimerKind::TaskTimeout);
+    timer(task.due.inactivity, TimerKind::TaskInactivity);
+    timer(task.due.cancel, TimerKind::TaskCancel);
+    if let (Some(since), Some(queue), Some(attempt), TaskStatus::Queued) =
+        (task.ready_since, &row.execution.queue, task.open_run(), row.status)
+    {
+        let capabilities = &row.execution.required_capabilities;
+        rows.push(ready_row(shell, queue, capabilities, row.priority, since, &attempt.run_id));
+    }
+    if let (Some(lease), Some(attempt)) = (&task.lease, task.open_run()) {
+        rows.push(lease_row(shell, &attempt.run_id, lease.token, lease.lease_ms));
+    }
+    rows
+}
+
+/// Puts what is new or different and deletes what is gone.
+fn difference(before: Vec<(Vec<u8>, Vec<u8>)>, after: Vec<(Vec<u8>, Vec<u8>)>, changes: &mut Vec<IndexChange>) {
+    for (key, _) in &before {
+        if !after.iter().any(|(kept, _)| kept == key) {
+            changes.push(IndexChange::Delete { key: key.clone() });
+        }
+    }
+    for (key, value) in after {
+        if !before.iter().any(|(known, same)| *known == key && *same == value) {
+            changes.push(IndexChange::Put { key, value });
+        }
+    }
+}
+
+/// An edge has a row at each end that is a task.
+fn edge_rows(account: &str, change: EdgeChange, edge: &Edge, changes: &mut Vec<IndexChange>) {
+    let forth = keys::edge(account, edge.from.as_str(), edge.relationship, &edge.to);
+    let back = edge.relationship.inverse().map(|inverse| keys::edge(account, &edge.to, inverse, edge.from.as_str()));
+    for key in std::iter::once(forth).chain(back) {
+        if change == EdgeChange::Removed {
+            changes.push(IndexChange::Delete { key });
+        } else {
+            put(changes, key, edge);
+        }
+    }
+}
+
+fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {
+    changes.push(IndexChange::Put { key, value: json(row) });
+}
+
+fn json(row: &impl Serialize) -> Vec<u8> {
+    // Plain structs: writing them cannot fail.
+    serde_json::to_vec(row).unwrap_or_default()
+}

@@ -1,0 +1,161 @@
+//! `start_task`: the first attempt of a task begins, with a worker, an agent or whoever it is assigned to.
+
+use factum_model::Refusal;
+use factum_model::commands::{StartTask, StartTaskResult};
+use factum_model::events::{TaskAccepted, TaskAttemptStarted, TaskQueued, TaskStarted, ThreadOrigin};
+use factum_model::id::{AttemptId, RunId, TaskId};
+use factum_model::task::*;
+use factum_model::value::Part;
+use serde_json::json;
+
+use super::create_task::open_blockers;
+use super::draft::Draft;
+use super::moves::may_move;
+use super::state::Task;
+use crate::context::{Context, Decision, check};
+use crate::session::state::SessionState;
+use crate::session::thread_start;
+
+pub fn start_task(
+    state: &SessionState,
+    recalled: &[TaskRow],
+    command: &StartTask,
+    context: &mut Context<'_>,
+) -> Result<Decision<StartTaskResult>, Refusal> {
+    let mut draft = Draft::of(state, recalled, context)?;
+    let task = draft.require(&command.task_id)?;
+    if !task.blockers.is_empty() {
+        return Err(Refusal::precondition("the task waits for others and starts by itself when they are complete")
+            .with("status", task.row.status.as_str())
+            .with("blockers", json!(open_blockers(&draft, &command.task_id))));
+    }
+    let startable = matches!(
+        task.row.status,
+        TaskStatus::Draft
+            | TaskStatus::Accepted
+            | TaskStatus::Blocked
+            | TaskStatus::WaitingInput
+            | TaskStatus::WaitingPermission
+            | TaskStatus::WaitingResource
+    );
+    if !startable || task.row.attempt.is_some() {
+        return Err(refuse_move(&task, "running", "start_task begins the first attempt; retry_task begins another"));
+    }
+    let how = Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), ..Start::default() };
+    let (run_id, attempt_id) = start(&mut draft, &command.task_id, how)?;
+    Ok(draft.finish(|draft| StartTaskResult {
+        task_id: command.task_id.clone(),
+        run_id,
+        attempt_id,
+        status: draft.status(&command.task_id),
+        sequence: draft.sequence(),
+    }))
+}
+
+/// The refusal of a move that the table does not have, or that this command does not make.
+pub(super) fn refuse_move(task: &Task, to: &str, advice: &str) -> Refusal {
+    let status = task.row.status.as_str();
+    Refusal::precondition(format!("a task that is {status} does not become {to} this way; {advice}"))
+        .with("status", status)
+        .with("task_id", task.row.task_id.as_str())
+}
+
+/// Refuses what the table of moves does not have.
+pub(super) fn require_move(task: &Task, to: TaskStatus) -> Result<(), Refusal> {
+    if may_move(task.row.status, to) {
+        return Ok(());
+    }
+    Err(refuse_move(task, to.as_str(), "see the table of moves in the reference"))
+}
+
+/// How an attempt begins.
+pub(super) struct Start {
+    pub(super) worker: Option<String>,
+    pub(super) input_refs: Vec<String>,
+    pub(super) cause: AttemptCause,
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self { worker: None, input_refs: Vec::new(), cause: AttemptCause::First }
+    }
+}
+
+/// Begins an attempt. Where a queue is named it waits there for a worker; an agent gets a turn in a thread of its own;
+/// otherwise its assignee works on it from here on.
+pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> Result<(RunId, AttemptId), Refusal> {
+    let task = draft.tasks.get(task_id).cloned().ok_or_else(Refusal::not_found)?;
+    let attempt_count = task.attempt_count() + 1;
+    check("task_attempts", attempt_count as usize, draft.context.limits.task_attempts_max)?;
+    if task.row.status == TaskStatus::Draft {
+        let accepted_by = draft.context.caller.to_owned();
+        draft.push(draft.scope(task_id), TaskAccepted { status: TaskStatus::Accepted, accepted_by });
+    }
+    let (run_id, attempt_id) = (draft.context.run_id(), draft.context.attempt_id());
+    let mut scope = draft.scope(task_id).run_id(&run_id).attempt_id(&attempt_id);
+    let execution = task.row.execution.clone();
+    let queued = execution.queue.is_some();
+    if let Some(agent) = &execution.agent {
+        begin_turn(draft, &task, agent, &mut scope)?;
+    }
+    let worker = match &execution {
+        Execution { queue: Some(_), .. } => None,
+        Execution { agent: Some(agent), .. } => Some(format!("agent:{agent}")),
+        _ => Some(how.worker.unwrap_or_else(|| responsible(&task.row))),
+    };
+    let previous = task.row.attempt.as_ref();
+    let input_refs = if how.input_refs.is_empty() { task.row.input_refs.clone() } else { how.input_refs };
+    let fact = TaskAttemptStarted {
+        status: if queued { AttemptStatus::Queued } else { AttemptStatus::Running },
+        attempt_count,
+        cause: how.cause,
+        previous_run_id: previous.map(|attempt| attempt.run_id.clone()),
+        worker,
+        input_refs,
+        // Where the last one left off is where the next one may go on.
+        checkpoint_refs: previous.map(|attempt| attempt.checkpoint_refs.clone()).unwrap_or_default(),
+        retry_policy: task.row.retry_policy.clone(),
+        execution,
+        priority: task.row.priority,
+    };
+    draft.push(scope.clone(), fact);
+    if queued {
+        let fact = TaskQueued { status: TaskStatus::Queued, reason: None, behind: Vec::new() };
+        draft.push(scope, fact);
+    } else {
+        let started_by = draft.context.caller.to_owned();
+        draft.push(scope, TaskStarted { status: TaskStatus::Running, started_by, attempt_count, native_status: None });
+    }
+    Ok((run_id, attempt_id))
+}
+
+/// Who does a task that nobody else is named for.
+fn responsible(row: &TaskRow) -> String {
+    row.assignee.clone().or_else(|| row.owner.clone()).unwrap_or_else(|| row.requested_by.clone())
+}
+
+fn begin_turn(
+    draft: &mut Draft<'_, '_>,
+    task: &Task,
+    agent: &str,
+    scope: &mut factum_model::Scope,
+) -> Result<(), Refusal> {
+    let decided = draft.events.len();
+    let known = task.row.attempt.as_ref().and_then(|attempt| attempt.thread_id.clone());
+    let title = task.row.title.clone();
+    let thread_id = match known.filter(|thread_id| draft.state.thread(thread_id).is_some()) {
+        Some(thread_id) => thread_id,
+        None => {
+            let parent = draft.state.threads.first().map(|thread| thread.thread_id.clone());
+            let (state, events) = (draft.state, &mut draft.events);
+            thread_start::open_thread(state, scope, agent, ThreadOrigin::Task, title, parent, draft.context, events)?
+        }
+    };
+    let input = vec![Part::Text { text: task.row.objective.clone() }];
+    let (state, events) = (draft.state, &mut draft.events);
+    let turn_id = thread_start::submit(state, scope, &thread_id, agent, input, draft.context, events);
+    draft.catch_up(decided);
+    scope.thread_id = Some(thread_id);
+    scope.turn_id = Some(turn_id);
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! What is remembered of a session's tasks between commands: the open ones, the last few that ended, and who waits for whom.
+//!
+//! A task that ended leaves once enough others ended after it; its row in the index is then all there is of it, and a
+//! command that names it brings it back by `task.recalled`. The maps share what does not change between copies, so that a
+//! decision can work on a copy of its own however many tasks there are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use factum_model::Timestamp;
+use factum_model::id::*;
+use factum_model::task::*;
+use imbl::{OrdMap, OrdSet, Vector};
+use serde::{Deserialize, Serialize};
+
+/// How many tasks that ended are kept at hand. Few in tests, so that tasks leave and come back all the time.
+pub(super) const ENDED_KEPT_MAX: usize = if cfg!(test) { 4 } else { 64 };
+
+/// The tasks of a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tasks {
+    pub(super) tasks: OrdMap<TaskId, Arc<Task>>,
+    /// Children that are open, or that ended and have something open below them, by parent: whatever is above an open
+    /// task is therefore in the state.
+    pub(super) children: OrdMap<TaskId, OrdSet<TaskId>>,
+    /// Open tasks that wait for another one, by the one they wait for.
+    pub(super) waiting: OrdMap<TaskId, OrdSet<TaskId>>,
+    /// Runs without an outcome.
+    pub(super) runs: OrdMap<RunId, TaskId>,
+    /// The turns agents do them in.
+    pub(super) turns: OrdMap<TurnId, TaskId>,
+    /// Those that ended and have nothing open below them, in that order.
+    pub(super) ended: Vector<TaskId>,
+    /// How many tasks stand where, those that left included.
+    pub(super) counts: OrdMap<TaskStatus, u64>,
+    pub(super) agenda: Agenda,
+    /// What the last event pushed out of the state.
+    #[serde(skip)]
+    pub(super) spilled: Spill,
+}
+
+/// Not a part of the state: two that differ in it only are the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spill(pub(super) Vec<Spilled>);
+
+impl PartialEq for Spill {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// What follows from facts and is not done yet: orders that spread, and tasks whose blockers are done. Each line goes when
+/// its own fact is recorded, so however much there is, it is done in pieces and a crash forgets none of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Agenda {
+    pub(super) cancel: OrdMap<TaskId, Order>,
+    pub(super) pause: OrdMap<TaskId, Order>,
+    pub(super) resume: OrdMap<TaskId, Order>,
+    /// Blockers that are done, by who waited for them.
+    pub(super) unblock: OrdMap<TaskId, OrdSet<TaskId>>,
+}
+
+/// An order on its way down the graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) origin: TaskId,
+    pub(super) by: String,
+    pub(super) reason: Option<String>,
+    pub(super) propagation: Propagation,
+}
+
+/// Something that left the state and is in the index from now on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Spilled {
+    Task(Arc<Task>),
+    Attempt(TaskId, Box<Attempt>),
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) row: TaskRow,
+    /// Tasks that have to complete first, and since when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) blockers: BTreeMap<TaskId, Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lease: Option<Lease>,
+    /// Since when its run waits for a worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ready_since: Option<Timestamp>,
+    /// Where it stood before it was put aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) paused_from: Option<TaskStatus>,
+    #[serde(default, skip_serializing_if = "Due::is_empty")]
+    pub(super) due: Due,
+}
+
+/// When something happens to a task by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Due {
+    pub(super) retry: Option<Timestamp>,
+    pub(super) timeout: Option<Timestamp>,
+    pub(super) inactivity: Option<Timestamp>,
+    pub(super) cancel: Option<Timestamp>,
+}
+
+impl Due {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Tasks {
+    /// Whether there never was one.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether there is something that goes on by itself, without a timer, a worker or a caller.
+    pub(in super::super) fn unfinished(&self) -> bool {
+        !self.agenda.is_empty()
+    }
+
+    /// How many are in memory.
+    pub fn in_memory(&self) -> usize {
+        self.tasks.len()
+    }
+
+    pub(super) fn get(&self, task_id: &TaskId) -> Option<&Task> {
+        self.tasks.get(task_id).map(|task| &**task)
+    }
+
+    pub(super) fn get_mut(&mut self, task_id: &TaskId) -> Option<&mut Task> {
+        self.tasks.get_mut(task_id).map(Arc::make_mut)
+    }
+
+    /// How many children are open or have something open below them.
+    pub(super) fn open_children(&self, task_id: &TaskId) -> usize {
+        self.children.get(task_id).map_or(0, OrdSet::len)
+    }
+
+    /// The task a turn is done for, where its silence has a bound.
+    pub(super) fn of_turn(&self, turn_id: Option<&TurnId>) -> Option<&Task> {
+        self.get(self.turns.get(turn_id?)?).filter(|task| task.due.inactivity.is_some())
+    }
+
+    /// The task a run without an outcome is of.
+    pub(super) fn of_run(&self, run_id: &RunId) -> Option<&Task> {
+        self.get(self.runs.get(run_id)?)
+    }
+}
+
+impl Agenda {
+    pub(super) fn is_empty(&self) -> bool {
+        self.cancel.is_empty() && self.pause.is_empty() && self.resume.is_empty() && self.unblock.is_empty()
+    }
+
+    /// Nothing is left to be done about a task that ended.
+    pub(super) fn forget(&mut self, task_id: &TaskId) {
+        self.cancel.remove(task_id);
+        self.pause.remove(task_id);
+        self.resume.remove(task_id);
+        self.unblock.remove(task_id);
+    }
+}
+
+impl Task {
+    /// A task of which there is nothing but its row.
+    pub(super) fn at_rest(row: TaskRow) -> Self {
+        let (blockers, due) = Default::default();
+        Self { row, blockers, lease: None, ready_since: None, paused_from: None, due }
+    }
+
+    /// The attempt without an outcome.
+    pub(super) fn open_run(&self) -> Option<&Attempt> {
+        self.row.attempt.as_ref().filter(|attempt| attempt.is_open())
+    }
+
+    pub(super) fn attempt_count(&self) -> u32 {
+        self.row.attempt.as_ref().map_or(0, |attempt| attempt.attempt_count)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        is_open(self.row.status)
+    }
+}
+
+/// Whether a task with this status has not ended.
+pub(super) fn is_open(status: TaskStatus) -> bool {
+    !status.is_terminal() && status != TaskStatus::Archived
+}

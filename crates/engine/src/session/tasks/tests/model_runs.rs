@@ -1,0 +1,228 @@
+//! The reference model of attempts: how they begin, what workers and agents say of them, what time does to them.
+
+use factum_model::task::{AttemptCause, AttemptStatus, TaskStatus};
+
+use super::model::{GRACE, Model, Who, open};
+use crate::session::TimerKind;
+
+impl Model {
+    pub(super) fn begin(&mut self, name: &str, cause: AttemptCause) {
+        let queued = self.get(name).who == Who::Queue;
+        let status = if queued { AttemptStatus::Queued } else { AttemptStatus::Running };
+        let task = self.task(name);
+        task.attempts.push((status, cause));
+        task.retry_at = None;
+        self.set(name, if queued { TaskStatus::Queued } else { TaskStatus::Running });
+        if !queued {
+            self.clock(name);
+        }
+    }
+
+    fn clock(&mut self, name: &str) {
+        let now = self.now;
+        let task = self.task(name);
+        task.timeout_at = task.policy.timeout.map(|ms| now + ms);
+        task.silent_at = task.policy.silence.map(|ms| now + ms);
+    }
+
+    fn close(&mut self, name: &str, status: AttemptStatus) {
+        let task = self.task(name);
+        task.attempts.last_mut().expect("an attempt").0 = status;
+        task.held = false;
+        (task.timeout_at, task.silent_at, task.cancel_at) = (None, None, None);
+    }
+
+    pub(super) fn heard(&mut self, name: &str) {
+        let now = self.now;
+        let task = self.task(name);
+        if task.silent_at.is_some() {
+            task.silent_at = task.policy.silence.map(|ms| now + ms);
+        }
+    }
+
+    pub(super) fn attempt_completed(&mut self, name: &str) {
+        self.close(name, AttemptStatus::Completed);
+        match self.get(name).status {
+            TaskStatus::Cancelling => self.settle(name),
+            TaskStatus::Paused => self.task(name).paused_from = Some(TaskStatus::WaitingInput),
+            _ => {
+                self.set(name, TaskStatus::WaitingInput);
+                self.complete_if_enough(name);
+            }
+        }
+    }
+
+    pub(super) fn attempt_failed(&mut self, name: &str, status: AttemptStatus, may_help: bool) {
+        self.close(name, status);
+        let task = self.get(name);
+        let kind = match status {
+            AttemptStatus::Failed | AttemptStatus::TimedOut => true,
+            AttemptStatus::Lost => task.policy.retry_lost,
+            _ => false,
+        };
+        let again = kind
+            && may_help
+            && task.attempts.len() < task.policy.max_attempts
+            && !matches!(task.status, TaskStatus::Paused | TaskStatus::Cancelling);
+        if task.status == TaskStatus::Cancelling {
+            self.settle(name);
+        } else if again {
+            self.set(name, TaskStatus::Retrying);
+            let (now, wait) = (self.now, self.get(name).policy.wait);
+            if wait == 0 {
+                self.retry_now(name);
+            } else {
+                self.task(name).retry_at = Some(now + wait);
+            }
+        } else {
+            match status {
+                AttemptStatus::Lost => self.set(name, TaskStatus::Lost),
+                AttemptStatus::Cancelled => self.end(name, TaskStatus::Cancelled),
+                AttemptStatus::TimedOut => self.end(name, TaskStatus::TimedOut),
+                _ => self.end(name, TaskStatus::Failed),
+            }
+        }
+    }
+
+    fn retry_now(&mut self, name: &str) {
+        let lost = self.get(name).attempts.last().is_some_and(|(status, _)| *status == AttemptStatus::Lost);
+        self.begin(name, if lost { AttemptCause::WorkerLost } else { AttemptCause::Retry });
+    }
+
+    // Commands about one task's runs. Each says whether it is accepted.
+
+    pub(super) fn start(&mut self, name: &str) -> bool {
+        use TaskStatus::*;
+        let task = self.get(name);
+        let waits = matches!(task.status, WaitingInput | WaitingPermission | WaitingResource);
+        let startable = waits || matches!(task.status, Draft | Accepted | Blocked);
+        if !startable || !task.blockers.is_empty() || !task.attempts.is_empty() {
+            return false;
+        }
+        self.begin(name, AttemptCause::First);
+        true
+    }
+
+    pub(super) fn retry(&mut self, name: &str) -> bool {
+        let task = self.get(name);
+        let over = !open(task.status);
+        let orphan = task.parent.as_ref().is_some_and(|parent| over && !open(self.get(parent).status));
+        let at_work = task.who == Who::Agent && task.run().is_some();
+        let unbegun = task.attempts.is_empty() && !over;
+        if unbegun || !task.may(TaskStatus::Retrying) || at_work || orphan || self.cancelled_above(name) {
+            return false;
+        }
+        let cause = match task.status {
+            _ if task.attempts.is_empty() => AttemptCause::First,
+            TaskStatus::Lost => AttemptCause::WorkerLost,
+            TaskStatus::Failed | TaskStatus::TimedOut => AttemptCause::Retry,
+            _ => AttemptCause::Rerun,
+        };
+        if task.run().is_some() {
+            self.close(name, AttemptStatus::Cancelled);
+        }
+        self.begin(name, cause);
+        true
+    }
+
+    pub(super) fn complete(&mut self, name: &str) -> bool {
+        let task = self.get(name);
+        let at_work = task.held || (task.who == Who::Agent && task.run().is_some());
+        if !task.may(TaskStatus::Completed) || at_work || self.busy_below(name) {
+            return false;
+        }
+        if task.run().is_some() {
+            self.close(name, AttemptStatus::Completed);
+        }
+        self.end(name, TaskStatus::Completed);
+        true
+    }
+
+    pub(super) fn fail(&mut self, name: &str, may_help: bool) -> bool {
+        let task = self.get(name);
+        let at_work = task.held || (task.who == Who::Agent && task.run().is_some());
+        if !task.may(TaskStatus::Failed) || at_work {
+            return false;
+        }
+        match task.run() {
+            Some(_) => self.attempt_failed(name, AttemptStatus::Failed, may_help),
+            None => self.end(name, TaskStatus::Failed),
+        }
+        true
+    }
+
+    pub(super) fn progress(&mut self, name: &str) -> bool {
+        let alive = open(self.get(name).status);
+        if alive {
+            self.heard(name);
+        }
+        alive
+    }
+
+    // Workers.
+
+    pub(super) fn ready(&self, name: &str) -> bool {
+        let task = self.get(name);
+        task.status == TaskStatus::Queued && task.run() == Some(AttemptStatus::Queued)
+    }
+
+    pub(super) fn claim(&mut self, name: &str) -> bool {
+        if !self.ready(name) {
+            return false;
+        }
+        let task = self.task(name);
+        task.held = true;
+        task.attempts.last_mut().expect("an attempt").0 = AttemptStatus::Running;
+        self.set(name, TaskStatus::Running);
+        self.clock(name);
+        true
+    }
+
+    pub(super) fn release(&mut self, name: &str) {
+        if self.get(name).status == TaskStatus::Cancelling {
+            return self.attempt_failed(name, AttemptStatus::Cancelled, false);
+        }
+        self.close(name, AttemptStatus::Queued);
+        if self.get(name).status == TaskStatus::Paused {
+            self.task(name).paused_from = Some(TaskStatus::Queued);
+        } else {
+            self.set(name, TaskStatus::Queued);
+        }
+    }
+
+    // Time.
+
+    /// What is due when, in the order it happens.
+    pub(super) fn timers(&self) -> Vec<(i64, TimerKind, String)> {
+        let mut timers = Vec::new();
+        for (name, task) in &self.tasks {
+            let retry_at = task.retry_at.filter(|_| task.status == TaskStatus::Retrying);
+            let all = [
+                (retry_at, TimerKind::TaskRetry),
+                (task.timeout_at, TimerKind::TaskTimeout),
+                (task.silent_at, TimerKind::TaskInactivity),
+                (task.cancel_at, TimerKind::TaskCancel),
+            ];
+            timers.extend(all.into_iter().filter_map(|(due, kind)| Some((due?, kind, name.clone()))));
+        }
+        timers.sort_by_key(|(due, kind, name)| (*due, kind.as_str(), name.clone()));
+        timers
+    }
+
+    pub(super) fn pass(&mut self, ms: i64) {
+        let end = self.now + ms;
+        while let Some((due, kind, name)) = self.timers().into_iter().next().filter(|(due, ..)| *due <= end) {
+            self.now = self.now.max(due);
+            match kind {
+                TimerKind::TaskRetry => self.retry_now(&name),
+                TimerKind::TaskCancel => self.attempt_failed(&name, AttemptStatus::Unknown, false),
+                _ => self.attempt_failed(&name, AttemptStatus::TimedOut, true),
+            }
+        }
+        self.now = end;
+    }
+
+    pub(super) fn settle_by(&self) -> i64 {
+        self.now + GRACE
+    }
+}

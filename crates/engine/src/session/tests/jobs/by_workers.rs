@@ -1,0 +1,123 @@
+//! Items that workers claim: leases, tokens, losing, giving back.
+
+use serde_json::json;
+
+use super::*;
+use crate::session::workers::holder;
+
+fn queued(count: usize, attempts: u32) -> World {
+    let mut world = World::idle();
+    let params = json!({
+        "job_id": "j1", "items": items(count), "max_concurrency": 2, "max_item_attempts": attempts,
+        "queue": "render", "required_capabilities": ["gpu", "cuda"],
+    });
+    world.create_job(params).expect("created");
+    world
+}
+
+#[test]
+fn items_wait_as_runs_and_a_claim_is_a_lease() {
+    let mut world = queued(3, 1);
+    let ready = world.ready();
+    assert_eq!((ready.len(), world.counts("j1")), (2, [3, 0, 0, 0]));
+    let key = world.table("ready").map(|(key, _)| workers::keys::read_ready(key).expect("a key")).next().expect("one");
+    assert_eq!((key.queue.as_str(), key.capabilities), ("render", vec!["cuda".to_owned(), "gpu".to_owned()]));
+
+    let claimed = world.claim(&ready[0]).expect("claimed");
+    assert_eq!((claimed.objective.as_str(), claimed.arguments), ("do it", Some(json!({ "n": 1 }))));
+    assert_eq!(claimed.lease_token, world.state.sequence, "the token is where the lease was given");
+    assert_eq!((world.ready().len(), world.table("lease").count(), world.counts("j1")), (1, 1, [2, 1, 0, 0]));
+    assert!(world.claim(&ready[0]).is_err(), "claimed once");
+
+    let told = world.complete_run(&claimed.run_id, claimed.lease_token);
+    assert_eq!(told, ["job.item.completed i1 #1", "job.item.queued i3 #1", "job.progress 2p 0r 1c 0f"]);
+    assert_eq!((world.ready().len(), world.table("lease").count()), (2, 0));
+    assert!(world.index.contains_key(&workers::keys::run(ACCOUNT, &claimed.run_id)), "found for late reports");
+}
+
+#[test]
+fn only_the_holder_is_heard() {
+    let mut world = queued(1, 1);
+    let run_id = world.ready()[0].clone();
+    let late = "refused precondition_failed: this run is not held with this token; \
+                its lease ended and the work may be another's now";
+    assert_eq!(world.complete_run(&run_id, 1), [late], "nobody holds it");
+    let claimed = world.claim(&run_id).expect("claimed");
+    assert_eq!(world.complete_run(&run_id, claimed.lease_token + 1), [late]);
+    assert_eq!(world.fail_run(&run_id, claimed.lease_token - 1, true), [late]);
+    world.complete_run(&run_id, claimed.lease_token);
+    assert_eq!(world.complete_run(&run_id, claimed.lease_token), [late], "it is over");
+}
+
+#[test]
+fn a_lost_worker_costs_an_attempt_and_is_followed_only_where_that_was_allowed() {
+    for (attempts, expected) in [(1, "job.item.failed i1 #1 lost over"), (2, "job.item.failed i1 #1 lost again")] {
+        let mut world = queued(1, attempts);
+        let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+        assert_eq!(world.lose(&claimed.run_id, claimed.lease_token + 1), Vec::<String>::new(), "another lease");
+        assert_eq!(world.lose(&claimed.run_id, claimed.lease_token)[0], expected);
+        assert_eq!(world.table("lease").count(), 0);
+        assert!(world.complete_run(&claimed.run_id, claimed.lease_token)[0].starts_with("refused"), "too late");
+        if attempts == 2 {
+            world.later(1_000);
+            assert_eq!(world.fire_due(), ["job.item.retrying i1 after #1", "job.item.queued i1 #2"]);
+            let again = world.claim(&world.ready()[0].clone()).expect("claimed");
+            assert_eq!((again.attempt_count, again.run_id == claimed.run_id), (2, false));
+            assert!(again.lease_token > claimed.lease_token, "tokens rise");
+        }
+    }
+}
+
+#[test]
+fn a_failed_attempt_tells_the_next_one_where_to_go_on() {
+    let mut world = queued(1, 2);
+    let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+    world.fail_run(&claimed.run_id, claimed.lease_token, true);
+    world.later(1_000);
+    world.fire_due();
+    let again = world.claim(&world.ready()[0].clone()).expect("claimed");
+    assert_eq!(again.checkpoint_refs, ["cp"]);
+}
+
+#[test]
+fn what_is_given_back_was_no_attempt() {
+    let mut world = queued(1, 1);
+    let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+    assert_eq!(world.release_run(&claimed.run_id, claimed.lease_token), ["run.released", "job.item.queued i1 #1"]);
+    assert_eq!((world.counts("j1"), world.item("j1", 1).expect("a row").attempt_count), ([1, 0, 0, 0], 0));
+    let again = world.claim(&world.ready()[0].clone()).expect("claimed");
+    assert_eq!(again.attempt_count, 1);
+}
+
+#[test]
+fn a_report_is_recorded_whole_or_not_at_all() {
+    let mut world = queued(1, 1);
+    let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+    let mut report = |facts: Value| {
+        let params = json!({
+            "run_id": claimed.run_id, "lease_token": claimed.lease_token,
+            "progress": { "percent": 40, "current_step": "rendering" }, "facts": facts,
+        });
+        let command: ReportRun = serde_json::from_value(params).expect("params");
+        told(world.decide(|state, context| workers::report_run(state, &command, context)))
+    };
+    let status = json!({ "type": "run.status", "payload": { "phase": "verifying", "title": "Looking" } });
+    assert_eq!(report(json!([status])), ["run.status", "run.status"]);
+    let foreign = json!({ "type": "turn.completed", "payload": {} });
+    assert_eq!(report(json!([status, foreign])), ["refused invalid_params: a worker cannot report \"turn.completed\""]);
+    let torn = json!({ "type": "tool.started", "payload": {} });
+    assert!(report(json!([torn]))[0].starts_with("refused invalid_params: tool.started does not fit"));
+}
+
+#[test]
+fn the_holder_is_known_to_a_heartbeat() {
+    let mut world = queued(1, 1);
+    let run_id = world.ready()[0].clone();
+    assert!(holder(&world.state, &run_id).is_none());
+    let claimed = world.claim(&run_id).expect("claimed");
+    let held = holder(&world.state, &run_id).expect("held");
+    assert_eq!((held.lease.token, held.worker.as_str()), (claimed.lease_token, CALLER));
+    assert_eq!((held.cancel_requested, held.paused), (false, false));
+    world.cancel_job("j1");
+    assert!(holder(&world.state, &run_id).expect("held").cancel_requested);
+}

@@ -1,0 +1,67 @@
+//! Bounds of jobs, and what makes no sense.
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn what_is_refused() {
+    let table = [
+        (json!({ "items": items(4) }), "limit_exceeded: job_items is 4, the limit is 3"),
+        (json!({ "instruction": "x".repeat(21) }), "limit_exceeded: job_instruction_bytes is 21, the limit is 20"),
+        (json!({ "max_concurrency": 5 }), "limit_exceeded: job_concurrency is 5, the limit is 4"),
+        (json!({ "max_item_attempts": 6 }), "limit_exceeded: job_item_attempts is 6, the limit is 5"),
+        (json!({ "title": "x".repeat(257) }), "limit_exceeded: title_chars is 257, the limit is 256"),
+        (json!({ "instruction": " " }), ""),
+        (json!({ "max_concurrency": 0 }), ""),
+        (json!({ "max_item_attempts": 0 }), ""),
+        (json!({ "max_runtime_ms": 0 }), ""),
+        (json!({ "instruction": "a", "instruction_ref": "b" }), ""),
+        (json!({ "queue": "q", "agent": "demo" }), ""),
+        (json!({ "queue": "with space" }), ""),
+        (json!({ "queue": "q", "required_capabilities": ["a,b"] }), ""),
+        (json!({ "required_capabilities": ["a"] }), ""),
+        (json!({ "items": [{ "job_item_id": "a" }, { "job_item_id": "a" }] }), ""),
+    ];
+    for (params, expected) in table {
+        let mut world = World::idle();
+        world.limits.job_items_max = 3;
+        world.limits.job_instruction_bytes_max = 20;
+        world.limits.job_concurrency_max = 8;
+        world.limits.job_item_attempts_max = 5;
+        if expected.contains("concurrency") {
+            world.limits.job_concurrency_max = 4;
+        }
+        let told = world.create_job_told(params.clone());
+        let expected = if expected.is_empty() { "invalid_params" } else { expected };
+        assert!(told[0].starts_with(&format!("refused {expected}")), "{params}: {told:?}");
+    }
+}
+
+#[test]
+fn jobs_at_work_and_what_they_keep() {
+    let mut world = World::idle();
+    world.limits.jobs_open_max = 2;
+    world.create_job(json!({ "job_id": "j1" })).expect("created");
+    assert_eq!(
+        world.create_job_told(json!({ "job_id": "j1" })),
+        ["refused conflict: a job with this id exists already"]
+    );
+    world.create_job(json!({ "job_id": "j2" })).expect("created");
+    assert_eq!(world.create_job_told(json!({})), ["refused limit_exceeded: jobs_open is 3, the limit is 2"]);
+    world.end_item("j1", 1, None);
+    world.create_job(json!({ "job_id": "j3" })).expect("there is room again");
+    assert_eq!(
+        world.retry_item("j1", 1)[0],
+        "refused precondition_failed: only an item that failed, or that its job never came to, can be retried"
+    );
+
+    let mut world = World::idle();
+    world.limits.job_input_bytes_max = 200;
+    let item = |bytes: usize| json!([{ "job_item_id": "i", "arguments": "x".repeat(bytes) }]);
+    world.create_job(json!({ "job_id": "j1", "items": item(50) })).expect("created");
+    let told = world.create_job_told(json!({ "items": item(100) }));
+    assert!(told[0].starts_with("refused limit_exceeded: job_input_bytes is "), "{told:?}");
+    world.end_item("j1", 1, None);
+    world.create_job(json!({ "items": item(100) })).expect("there is room again");
+}

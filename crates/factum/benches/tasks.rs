@@ -1,0 +1,7 @@
+//! `cargo bench -p factum --bench tasks`: the same as `factum bench tasks`.
+
+mod shim;
+
+fn main() -> std::process::ExitCode {
+    shim::run("tasks")
+}

@@ -1,0 +1,7 @@
+//! `cargo bench -p factum --bench workers`: the same as `factum bench workers`.
+
+mod shim;
+
+fn main() -> std::process::ExitCode {
+    shim::run("workers")
+}

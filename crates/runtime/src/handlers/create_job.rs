@@ -1,0 +1,38 @@
+//! `create_job`: in a session that exists, or in a new one.
+
+use factum_engine::Context;
+use factum_engine::session::SessionState;
+use factum_engine::session::jobs::{create_job, keys};
+use factum_model::Refusal;
+use factum_model::commands::{CreateJob, CreateJobResult};
+
+use crate::caller::Caller;
+use crate::commit::Actor;
+use crate::dispatch::Handle;
+use crate::idempotency::{Repeat, job_key};
+use crate::runtime::Runtime;
+
+impl Handle<CreateJob> for Runtime {
+    async fn handle(&self, caller: &Caller, command: CreateJob) -> Result<CreateJobResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, job_key(&command)).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        let key = command.job_id.as_ref().map(|job_id| keys::job(&caller.account, job_id));
+        let _new = self.new_id(key).await?;
+        let agent = self.resolve_agent(command.execution.agent.as_deref());
+        let session_id = command.session_id.clone().unwrap_or_else(|| self.new_session_id());
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let decide = |state: &SessionState, context: &mut Context<'_>| {
+            // An agent that is not known is told only to those who may see the session.
+            create_job(state, &session_id, &agent?, &command, context)
+        };
+        match &command.session_id {
+            Some(_) => {
+                let (output, _) = self.execute(&caller.account, &session_id, &actor, &accept, decide).await?;
+                Ok(output)
+            }
+            None => self.begin(&caller.account, &session_id, &actor, &accept, decide).await,
+        }
+    }
+}

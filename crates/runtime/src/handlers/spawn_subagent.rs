@@ -1,0 +1,44 @@
+//! `spawn_subagent`: below a thread of a session that exists. Ids of child agents are unique in an account.
+
+use factum_engine::session::SessionState;
+use factum_engine::session::subagents::{keys, spawn_subagent, subagent_exists};
+use factum_engine::{Context, Decision};
+use factum_model::Refusal;
+use factum_model::commands::{SpawnSubagent, SpawnSubagentResult};
+
+use crate::caller::Caller;
+use crate::commit::Actor;
+use crate::dispatch::Handle;
+use crate::idempotency::{Repeat, subagent_key};
+use crate::runtime::Runtime;
+
+impl Handle<SpawnSubagent> for Runtime {
+    async fn handle(&self, caller: &Caller, command: SpawnSubagent) -> Result<SpawnSubagentResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, subagent_key(&command)).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        self.find::<SessionState>(&caller.account, &command.session_id).await?;
+        // Held until the spawn is durable, so that two sessions cannot both get a child with this id.
+        let id_key = command.subagent_id.iter().map(|id| keys::subagent(&caller.account, id));
+        let _id_held = self.0.keyed.lock(id_key.collect()).await;
+        if let Some(id) = &command.subagent_id
+            && self.find_subagent_row(caller, id).await?.is_some()
+        {
+            return Err(subagent_exists(id));
+        }
+        if let Some(parent) = &command.parent_subagent_id {
+            let row = self.subagent_row(caller, parent).await?;
+            if row.session_id != command.session_id {
+                return Err(Refusal::not_found());
+            }
+        }
+        let named = command.agent.as_deref().map(|agent| self.resolve_agent(Some(agent))).transpose()?;
+        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let decide = |state: &SessionState, context: &mut Context<'_>| -> Result<Decision<_>, Refusal> {
+            spawn_subagent(state, named.as_deref(), &command, context)
+        };
+        let (output, _) = self.execute(&caller.account, &command.session_id, &actor, &accept, decide).await?;
+        Ok(output)
+    }
+}

@@ -1,0 +1,51 @@
+//! `link_tasks` and `unlink_tasks`: both look at the edge's row first.
+
+use factum_engine::Context;
+use factum_engine::session::SessionState;
+use factum_engine::session::tasks::{edge_of, keys, link_tasks, unlink_tasks};
+use factum_model::Refusal;
+use factum_model::commands::*;
+use factum_model::id::TaskId;
+use factum_model::task::{Edge, Relationship, TaskRow};
+
+use crate::caller::Caller;
+use crate::dispatch::Handle;
+use crate::runtime::Runtime;
+
+impl Handle<LinkTasks> for Runtime {
+    async fn handle(&self, caller: &Caller, command: LinkTasks) -> Result<LinkTasksResult, Refusal> {
+        let (named, edge) = self.edge(caller, &command.from, &command.to, command.relationship).await?;
+        let decide = |state: &SessionState, rows: &[TaskRow], command: &LinkTasks, context: &mut Context<'_>| {
+            link_tasks(state, rows, edge.as_ref(), command, context)
+        };
+        self.mutate_task(caller, &named, &command, decide).await
+    }
+}
+
+impl Handle<UnlinkTasks> for Runtime {
+    async fn handle(&self, caller: &Caller, command: UnlinkTasks) -> Result<UnlinkTasksResult, Refusal> {
+        let (named, edge) = self.edge(caller, &command.from, &command.to, command.relationship).await?;
+        let decide = |state: &SessionState, rows: &[TaskRow], command: &UnlinkTasks, context: &mut Context<'_>| {
+            unlink_tasks(state, rows, edge.as_ref(), command, context)
+        };
+        self.mutate_task(caller, &named, &command, decide).await
+    }
+}
+
+impl Runtime {
+    /// The tasks at the ends of an edge, the one the command is about first, and the edge if it is there.
+    async fn edge(
+        &self,
+        caller: &Caller,
+        from: &TaskId,
+        to: &str,
+        relationship: Relationship,
+    ) -> Result<(Vec<TaskId>, Option<Edge>), Refusal> {
+        let (left, right, relationship) = edge_of(from, to, relationship)?;
+        let edge = self.row(&keys::edge(&caller.account, left.as_str(), relationship, &right)).await?;
+        let ends = [left.as_str(), right.as_str()].into_iter().filter(|end| *end != from.as_str());
+        let others = ends.filter_map(|end| end.parse().ok());
+        let named = std::iter::once(from.clone()).chain(others).collect();
+        Ok((named, edge))
+    }
+}
