@@ -111,6 +111,9 @@ wire! {
         pub updated_at: Timestamp,
         pub started_at: Option<Timestamp>,
         pub ended_at: Option<Timestamp>,
+        /// The sequence of the fact that made it.
+        #[serde(default)]
+        pub created_sequence: u64,
         /// The sequence of the last fact about it.
         pub sequence: u64,
     }

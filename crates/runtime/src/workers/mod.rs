@@ -15,6 +15,7 @@ mod claim;
 mod complete;
 mod fail;
 mod groups;
+mod heads;
 mod heartbeat;
 mod keeper;
 mod late;
@@ -34,6 +35,7 @@ use factum_model::commands::ClaimRuns;
 
 use crate::options::ShellLimits;
 use crate::runtime::Runtime;
+use heads::Heads;
 use late::LateReports;
 use leases::Leases;
 use reserved::Reserved;
@@ -52,6 +54,7 @@ impl Runtime {
 pub(crate) struct Workers {
     waiting: Waiting,
     reserved: Reserved,
+    heads: Heads,
     leases: Leases,
     late: LateReports,
 }
@@ -61,6 +64,7 @@ impl Workers {
         Self {
             waiting: Waiting::new(limits.waiting_workers_max),
             reserved: Reserved::default(),
+            heads: Heads::default(),
             leases: Leases::default(),
             late: LateReports::default(),
         }
@@ -74,6 +78,9 @@ impl Workers {
         for key in news.ended {
             self.leases.end(&key);
         }
+        for key in &news.put {
+            self.heads.put(key);
+        }
         for wake in news.ready {
             self.waiting.wake(wake);
         }
@@ -84,6 +91,8 @@ impl Workers {
 #[derive(Default)]
 pub(crate) struct News {
     ready: Vec<Wake>,
+    /// The keys of ready rows.
+    put: Vec<Vec<u8>>,
     leased: Vec<(leases::Key, LeaseRow)>,
     ended: Vec<leases::Key>,
 }
@@ -95,7 +104,9 @@ impl News {
         for change in index {
             match change {
                 IndexChange::Put { key, .. } if key.starts_with(b"ready\0") => {
-                    news.get_or_insert_default().ready.extend(Wake::of(key));
+                    let news = news.get_or_insert_default();
+                    news.ready.extend(Wake::of(key));
+                    news.put.push(key.clone());
                 }
                 IndexChange::Put { key, value } if key.starts_with(b"lease\0") => {
                     let row = serde_json::from_slice(value).ok();

@@ -107,8 +107,10 @@ impl Runtime {
     /// The first group that is there, at `group` or behind it.
     async fn group_from(&self, seeker: &Seeker, queue: &str, group: &str) -> Result<Option<Vec<String>>, Refusal> {
         let prefix = keys::ready_in(&seeker.account, queue);
-        let after = [prefix.as_slice(), group.as_bytes()].concat();
-        let rows = self.ready_rows(prefix, Some(after.into()), 1).await?;
+        let first = [prefix.as_slice(), group.as_bytes(), &[0]].concat();
+        let known = self.0.workers.heads.start(&first).after;
+        let after = known.unwrap_or_else(|| [prefix.as_slice(), group.as_bytes()].concat().into());
+        let rows = self.ready_rows(prefix, Some(after), 1).await?;
         Ok(rows.first().and_then(|(key, _)| keys::read_ready(key)).map(|ready| ready.capabilities))
     }
 
@@ -121,9 +123,13 @@ impl Runtime {
         passed: &FxHashSet<Vec<u8>>,
     ) -> Result<Option<Head>, Refusal> {
         let prefix = keys::ready_group(&seeker.account, queue, group);
-        let (mut after, mut page) = (None, PAGE);
+        let start = self.0.workers.heads.start(&prefix);
+        let (mut after, mut page, mut first) = (start.after.clone(), PAGE, true);
         loop {
             let rows = self.ready_rows(prefix.clone(), after, page).await?;
+            if std::mem::take(&mut first) {
+                self.0.workers.heads.found(&prefix, &start, rows.first().map(|(key, _)| key));
+            }
             let full = rows.len() == page;
             after = rows.last().map(|(key, _)| key.clone());
             for (key, row) in rows {

@@ -22,7 +22,7 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
     }
     let Some(task_id) = &scope.task_id else { return heard(tasks, scope, at) };
     match fact {
-        Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at),
+        Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskRecalled(fact) => recall(tasks, &fact.record),
         Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, fact, at),
         Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at),
@@ -58,7 +58,7 @@ fn heard(tasks: &mut Tasks, scope: &Scope, at: Timestamp) {
     }
 }
 
-fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated, at: Timestamp) {
+fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated, at: Timestamp, sequence: u64) {
     let Some(session_id) = scope.session_id.clone() else { return };
     let row = TaskRow {
         task_id: task_id.clone(),
@@ -98,7 +98,8 @@ fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated
         updated_at: at,
         started_at: None,
         ended_at: None,
-        sequence: 0,
+        created_sequence: sequence,
+        sequence,
     };
     *tasks.counts.entry(fact.status).or_default() += 1;
     insert(tasks, row);

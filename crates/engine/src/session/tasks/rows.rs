@@ -44,9 +44,10 @@ pub mod keys {
         Key::table("task_assignee").text(account).text(&crate::digest::sha256(assignee.as_bytes()))
     }
 
-    /// The end of a key of a list: newest first, and one after the other where two are of the same instant.
-    pub fn listed(list: Key, created_at: Timestamp, task_id: &TaskId) -> Vec<u8> {
-        list.instant_reversed(created_at).text(task_id.as_str()).into_bytes()
+    /// The end of a key of a list: newest first, also among those of one session that are of the same instant.
+    pub fn listed(list: Key, row: &TaskRow) -> Vec<u8> {
+        let list = list.instant_reversed(row.created_at).number(u64::MAX - row.created_sequence);
+        list.text(row.task_id.as_str()).into_bytes()
     }
 
     /// An older attempt of a task, from 1.
@@ -173,7 +174,7 @@ impl RowDiff {
 pub(super) fn rows(task: &Task, shell: &Shell) -> Vec<(Vec<u8>, Vec<u8>)> {
     let (row, account) = (&task.row, shell.account.as_str());
     let mut rows = vec![(keys::task(account, &row.task_id), json(row))];
-    let mut list = |list: Key| rows.push((keys::listed(list, row.created_at, &row.task_id), Vec::new()));
+    let mut list = |list: Key| rows.push((keys::listed(list, row), Vec::new()));
     list(keys::by_status(account, row.status));
     list(keys::by_session(account, &row.session_id, row.status));
     if let Some(parent) = &row.parent_task_id {

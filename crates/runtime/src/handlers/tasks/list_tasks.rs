@@ -184,6 +184,7 @@ impl Merge {
 
 fn read_task_id(position: &[u8]) -> Result<TaskId, Refusal> {
     let mut reader = factum_engine::KeyReader::new(position);
-    let task_id = reader.number().and_then(|_| reader.text()).and_then(|text| text.parse().ok());
+    let task_id =
+        reader.number().and_then(|_| reader.number()).and_then(|_| reader.text()).and_then(|text| text.parse().ok());
     task_id.ok_or_else(|| Refusal::internal("a list of tasks has a key that does not parse"))
 }

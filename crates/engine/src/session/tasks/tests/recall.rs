@@ -44,7 +44,7 @@ fn it_comes_back_as_it_was_and_its_old_rows_go() {
     let row = board.known("t");
     assert_eq!((row.status, row.title.as_deref(), board.older("t").len()), (Running, Some("Gone"), 1));
     let listed = |status| {
-        let key = keys::listed(keys::by_status(ACCOUNT, status), row.created_at, &row.task_id);
+        let key = keys::listed(keys::by_status(ACCOUNT, status), &row);
         board.world.index.contains_key(&key)
     };
     assert!(listed(Running) && !listed(Failed), "it is in one list");
