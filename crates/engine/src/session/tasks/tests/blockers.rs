@@ -143,6 +143,7 @@ fn one_completion_reaches_any_number_of_tasks_in_pieces() {
     complete(&mut board, "a");
     assert_eq!(board.ready("q").len(), REACH_MAX);
     assert!(board.world.state.unfinished(), "the rest is not forgotten");
+    board.snapshot();
     board.crash();
     assert_eq!(board.ready("q").len(), REACH_MAX * 2, "recovery carries on");
     board.carry_on();

@@ -151,6 +151,7 @@ fn a_large_graph_is_cancelled_in_pieces_and_a_crash_forgets_none() {
     assert!(board.world.state.has_agenda());
     let refusal = board.refused("create_task", json!({ "parent_task_id": "g05_06" }));
     assert!(refusal.details.contains_key("cancelled_task_id"), "also where the order has not come yet: {refusal:?}");
+    board.snapshot();
     board.crash();
     board.carry_on();
     assert_eq!(board.status("root"), Cancelled);

@@ -66,6 +66,11 @@ impl Both {
     /// Plays a move on both. They agree on whether it is accepted, and on everything that follows.
     pub(super) fn play(&mut self, next: &Move) {
         self.step(next);
+        if self.board.world.state.has_agenda() {
+            // In the middle of it, from a snapshot of the middle.
+            self.board.snapshot();
+            self.crash();
+        }
         self.board.carry_on();
         self.agree();
     }
@@ -73,7 +78,6 @@ impl Both {
     fn step(&mut self, next: &Move) {
         let any = |_: &Model, _: &str| true;
         let held = |model: &Model, name: &str| model.get(name).held;
-        let turns = |model: &Model, name: &str| model.get(name).who == Who::Agent && model.get(name).run().is_some();
         match next {
             Move::Create { status, parent, blocked_by, who, auto, policy: kind } => {
                 let parent = parent.as_ref().and_then(|index| self.pick(index, any));
@@ -100,7 +104,7 @@ impl Both {
                 self.work(&name, *work);
             }
             Move::Turn(index, turn) => {
-                let Some(name) = self.pick(index, turns) else { return };
+                let Some(name) = self.pick(index, at_work) else { return };
                 self.turn(&name, *turn);
             }
             Move::Pass(ms) => {
@@ -108,12 +112,7 @@ impl Both {
                 self.model.pass(*ms);
             }
             Move::Snapshot => self.board.snapshot(),
-            Move::Crash => {
-                self.board.crash();
-                let agents: Vec<String> =
-                    self.model.tasks.keys().filter(|name| turns(&self.model, name)).cloned().collect();
-                agents.iter().for_each(|name| self.model.heard(name));
-            }
+            Move::Crash => self.crash(),
             Move::Start(index)
             | Move::Update(index, _)
             | Move::Pause(index, _)
@@ -127,6 +126,13 @@ impl Both {
                 self.command(&name, next);
             }
         }
+    }
+
+    /// Agents at work are told to carry on, which is a sign of life.
+    fn crash(&mut self) {
+        self.board.crash();
+        let agents: Vec<String> = self.model.tasks.keys().filter(|name| at_work(&self.model, name)).cloned().collect();
+        agents.iter().for_each(|name| self.model.heard(name));
     }
 
     fn command(&mut self, name: &str, next: &Move) {
@@ -286,6 +292,12 @@ impl Both {
         let rows = self.board.world.index.range(table.to_vec()..).take_while(|(key, _)| key.starts_with(table)).count();
         assert_eq!(rows, 2 * (self.model.blocks.len() + parents.count()), "no edge too many");
     }
+}
+
+/// Whether an agent has a turn for the task.
+fn at_work(model: &Model, name: &str) -> bool {
+    let task = model.get(name);
+    task.who == Who::Agent && task.run().is_some()
 }
 
 fn same(row: &TaskRow, name: &str, task: &model::Task) {
