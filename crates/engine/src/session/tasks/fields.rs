@@ -8,6 +8,8 @@ use crate::context::{Limits, check};
 
 /// The longest name of a queue or capability.
 const NAME_BYTES_MAX: usize = 64;
+/// How long they are together: they stand in the key that a run is found by, and keys have a longest length.
+const CAPABILITIES_BYTES_MAX: usize = 200;
 /// How many capabilities a run may ask for.
 const CAPABILITIES_MAX: usize = 16;
 
@@ -19,6 +21,8 @@ pub(super) fn check_execution(execution: &Execution) -> Result<(), Refusal> {
         return Err(Refusal::invalid("required_capabilities are asked of workers: name a queue too"));
     }
     check("required_capabilities", execution.required_capabilities.len(), CAPABILITIES_MAX)?;
+    let bytes: usize = execution.required_capabilities.iter().map(|name| name.len() + 1).sum();
+    check("required_capabilities_bytes", bytes, CAPABILITIES_BYTES_MAX)?;
     for name in execution.queue.iter().chain(&execution.required_capabilities) {
         check_name(name)?;
     }

@@ -76,6 +76,8 @@ fn what_a_new_task_may_say() {
     let names: Vec<String> = (0..17).map(|n| format!("c{n}")).collect();
     let many = json!({ "queue": "q", "required_capabilities": names });
     over(&mut board, "create_task", many, "required_capabilities is 17, the limit is 16");
+    let long = json!({ "queue": "q", "required_capabilities": ["a".repeat(64), "b".repeat(64), "c".repeat(64), "d".repeat(8)] });
+    over(&mut board, "create_task", long, "required_capabilities_bytes is 204, the limit is 200");
     let unknown = board.refused("create_task", json!({ "parent_task_id": "nobody" }));
     assert_eq!(unknown.code, ErrorCode::NotFound);
     let unknown = board.refused("create_task", json!({ "blocked_by": ["nobody"] }));
