@@ -9,7 +9,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 use super::state::PeerState;
 use crate::access::check_principal;
 use crate::context::{Context, Decision, check};
-use crate::session::tasks::check_name;
+use crate::session::workers::check_name;
 
 /// The queue of a worker that names none.
 pub const DEFAULT_QUEUE: &str = "default";

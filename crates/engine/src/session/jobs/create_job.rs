@@ -13,7 +13,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 use super::super::create_session::begin;
 use super::super::state::SessionState;
 use super::apply::input_bytes;
-use super::check::{check_execution, check_refs};
+use super::check::check_refs;
 use super::hand_out::hand_out;
 use super::state::Job;
 use crate::context::{Context, Decision, check};
@@ -122,7 +122,7 @@ pub(super) fn check_created(fact: &JobCreated, context: &Context<'_>) -> Result<
     let given = fact.output_schema_ref.iter().chain(&fact.input_refs);
     check_refs(given.chain(fact.items.iter().filter_map(|item| item.input_ref.as_ref())), limits)?;
     check("input_parts", fact.input_refs.len(), limits.input_parts_max)?;
-    check_execution(&fact.execution)
+    crate::session::workers::check_execution(&fact.execution)
 }
 
 /// The ref of an instruction that came as text.

@@ -1,22 +1,19 @@
 //! What a worker says about an item it works on, as facts: progress as `run.status`, the rest as it reports it.
 
-use factum_model::commands::{ReportRun, ReportedFact};
+use factum_model::commands::ReportRun;
 use factum_model::events::{Phase, RunStatus};
 use factum_model::value::Metadata;
-use factum_model::{Fact, NewEvent, Refusal, Scope};
+use factum_model::{NewEvent, Refusal, Scope};
 use serde_json::json;
 
-use crate::context::{Context, check};
-
-/// The classes a worker may report.
-const FAMILIES: [&str; 5] = ["model.", "reasoning.", "tool.", "artifact.", "output."];
+use crate::context::Context;
+use crate::session::workers::reported_facts;
 
 /// All of the report or none of it.
 pub(super) fn reported(scope: &Scope, command: &ReportRun, context: &Context<'_>) -> Result<Vec<NewEvent>, Refusal> {
-    check("report_facts", command.facts.len(), context.limits.report_facts_max)?;
-    check("refs", command.checkpoint_refs.len(), context.limits.input_parts_max)?;
-    let status = status(command).map(|status| Ok(NewEvent::new(scope.clone(), status)));
-    status.into_iter().chain(command.facts.iter().map(|fact| event(scope, fact))).collect()
+    let facts = reported_facts(scope, command, context)?;
+    let status = status(command).map(|status| NewEvent::new(scope.clone(), status));
+    Ok(status.into_iter().chain(facts).collect())
 }
 
 fn status(command: &ReportRun) -> Option<RunStatus> {
@@ -36,19 +33,4 @@ fn status(command: &ReportRun) -> Option<RunStatus> {
         checkpoints: command.checkpoint_refs.clone(),
         metadata: percent.into_iter().chain(counters).chain(outputs).collect::<Metadata>(),
     })
-}
-
-fn event(scope: &Scope, reported: &ReportedFact) -> Result<NewEvent, Refusal> {
-    let name = reported.r#type.as_str();
-    if name != "run.status" && !FAMILIES.iter().any(|family| name.starts_with(family)) {
-        return Err(Refusal::invalid(format!("a worker cannot report {name:?}")).with("type", name));
-    }
-    let fact = Fact::decode(name, &reported.payload.to_string());
-    let fact = fact.map_err(|error| Refusal::invalid(format!("{name} does not fit: {error}")).with("type", name))?;
-    let mut scope = scope.clone();
-    scope.step_id = reported.step_id.clone();
-    scope.tool_call_id = reported.tool_call_id.clone();
-    scope.model_request_id = reported.model_request_id.clone();
-    scope.artifact_id = reported.artifact_id.clone();
-    Ok(NewEvent { refs: reported.refs.clone(), ..NewEvent::new(scope, fact) })
 }

@@ -76,7 +76,7 @@ fn check_fields(command: &CreateTask, context: &Context<'_>) -> Result<(), Refus
     limits.check_metadata("metadata_bytes", &command.metadata)?;
     check("task_objective_chars", command.objective.chars().count(), limits.task_objective_chars_max)?;
     check("task_edges", command.blocked_by.len(), limits.task_edges_max)?;
-    super::fields::check_execution(&command.execution)?;
+    crate::session::workers::check_execution(&command.execution)?;
     super::fields::check_policy(command.retry_policy.as_ref())?;
     super::fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
 }

@@ -71,7 +71,11 @@ impl<'a, 'c> Draft<'a, 'c> {
 
     /// Decides a fact.
     pub(super) fn push(&mut self, scope: Scope, fact: impl Into<Fact>) {
-        let event = NewEvent::new(scope, fact);
+        self.push_event(NewEvent::new(scope, fact));
+    }
+
+    /// Decides a fact that has its references with it.
+    pub(super) fn push_event(&mut self, event: NewEvent) {
         let sequence = self.sequence() + 1;
         apply_fact(&mut self.tasks, &event.scope, &event.fact, self.context.now, sequence);
         self.events.push(event);

@@ -46,7 +46,6 @@ pub use cancel_task::cancel_task;
 pub use complete_task::complete_task;
 pub use create_task::create_task;
 pub use fail_task::fail_task;
-pub use fields::check_name;
 pub use link_tasks::{edge_of, link_tasks};
 pub use moves::{may_move, moves};
 pub use pause_task::pause_task;

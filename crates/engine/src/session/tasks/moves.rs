@@ -24,26 +24,7 @@ pub fn moves(from: TaskStatus) -> &'static [TaskStatus] {
         Queued => {
             &[Preparing, Running, WaitingResource, Blocked, Paused, Retrying, Cancelling, Cancelled, TimedOut, Failed]
         }
-        Preparing | Running => &[
-            Queued,
-            Preparing,
-            Running,
-            WaitingInput,
-            WaitingPermission,
-            WaitingResource,
-            Blocked,
-            Paused,
-            Retrying,
-            Cancelling,
-            Cancelled,
-            TimedOut,
-            Failed,
-            Lost,
-            Completed,
-            Stale,
-            Unknown,
-        ],
-        WaitingInput | WaitingPermission | WaitingResource => &[
+        Preparing | Running | WaitingInput | WaitingPermission | WaitingResource => &[
             Queued,
             Preparing,
             Running,

@@ -5,7 +5,7 @@ use factum_model::events::*;
 use factum_model::id::{RunId, TaskId};
 use factum_model::task::*;
 use factum_model::value::Failure;
-use factum_model::{Fact, Refusal, Timestamp};
+use factum_model::{Refusal, Timestamp};
 
 use super::append_task_progress::{check_merged, check_progress, require_run};
 use super::attempts::later;
@@ -16,7 +16,7 @@ use super::reconcile::settle_criteria;
 use super::state::Task;
 use crate::context::{Context, Decision, check};
 use crate::session::state::SessionState;
-use crate::session::workers::{Claim, Held, not_held};
+use crate::session::workers::{Claim, Held, not_held, reported_facts};
 
 /// Whether this is a run of a task that has no outcome yet.
 pub(in super::super) fn has_run(state: &SessionState, run_id: &RunId) -> bool {
@@ -116,7 +116,6 @@ pub(in super::super) fn report_run(
     command: &ReportRun,
     context: &mut Context<'_>,
 ) -> Result<Decision<RunResult>, Refusal> {
-    check("report_facts", command.facts.len(), context.limits.report_facts_max)?;
     if let Some(progress) = &command.progress {
         check_progress(progress, context)?;
     }
@@ -128,17 +127,8 @@ pub(in super::super) fn report_run(
     let made = command.facts.iter().filter(|fact| fact.r#type == "artifact.changed").count();
     check("task_artifacts", row.artifacts.len() + made, draft.context.limits.task_edges_max)?;
     let task_id = row.task_id;
-    for reported in &command.facts {
-        let fact = worker_fact(reported)?;
-        let mut scope = draft.run_scope(&task_id);
-        scope.step_id.clone_from(&reported.step_id);
-        scope.tool_call_id.clone_from(&reported.tool_call_id);
-        scope.model_request_id.clone_from(&reported.model_request_id);
-        scope.artifact_id.clone_from(&reported.artifact_id);
-        draft.push(scope, fact);
-        if let Some(event) = draft.events.last_mut() {
-            event.refs.clone_from(&reported.refs);
-        }
+    for event in reported_facts(&draft.run_scope(&task_id), command, draft.context)? {
+        draft.push_event(event);
     }
     if command.progress.is_some() || command.facts.is_empty() {
         let fact = TaskProgress {
@@ -148,32 +138,18 @@ pub(in super::super) fn report_run(
         };
         draft.push(draft.run_scope(&task_id), fact);
     }
-    for checkpoint in &command.checkpoint_refs {
-        // A checkpoint is where the next attempt may go on; the run's status names it.
+    if !command.checkpoint_refs.is_empty() {
+        // Where the next attempt may go on; the run's status names it.
         let fact = RunStatus {
             phase: Phase::Working,
             title: "checkpoint".to_owned(),
             detail: None,
-            checkpoints: vec![checkpoint.clone()],
+            checkpoints: command.checkpoint_refs.clone(),
             metadata: Default::default(),
         };
         draft.push(draft.run_scope(&task_id), fact);
     }
     Ok(finish(draft, &command.run_id, &task_id))
-}
-
-/// The classes of facts a worker may report: what it sees happen, never what a task or session is.
-pub(in super::super) fn worker_fact(reported: &ReportedFact) -> Result<Fact, Refusal> {
-    let allowed = ["model.", "reasoning.", "tool.", "artifact.", "output."];
-    let known = reported.r#type == "run.status" || allowed.iter().any(|family| reported.r#type.starts_with(family));
-    if !known {
-        return Err(Refusal::invalid(
-            "a worker reports run.status, model.*, reasoning.*, tool.*, artifact.* and output.*",
-        )
-        .with("type", reported.r#type.as_str()));
-    }
-    Fact::decode(&reported.r#type, &reported.payload.to_string())
-        .map_err(|error| Refusal::invalid(format!("{}: {error}", reported.r#type)))
 }
 
 pub(in super::super) fn complete_run(

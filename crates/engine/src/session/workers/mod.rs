@@ -3,6 +3,8 @@
 //! A run is an attempt of a task or of an item of a job. What a report means to it is decided there (`tasks`, `jobs`);
 //! here is what is the same for both: the lease, its token, and the rows a claim is found by.
 
+mod execution;
+mod reported;
 mod rows;
 
 use factum_model::commands::{ClaimedRun, CompleteRun, FailRun, ReleaseRun, ReportRun, RunResult};
@@ -13,6 +15,9 @@ use factum_model::value::Metadata;
 use factum_model::{NewEvent, Refusal, Scope};
 use serde_json::json;
 
+pub(super) use execution::check_execution;
+pub use execution::check_name;
+pub(super) use reported::reported_facts;
 pub use rows::{LeaseRow, ReadyKey, RunRow, keys};
 pub(super) use rows::{lease_row, ready_row};
 
