@@ -8,6 +8,7 @@ mod card;
 mod error;
 mod extension;
 mod method;
+pub mod server;
 mod version;
 
 pub use card::{Card, Form, Skill};
