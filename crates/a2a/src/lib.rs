@@ -8,8 +8,10 @@ mod card;
 mod error;
 mod extension;
 mod method;
+pub mod parts;
 pub mod server;
 mod version;
+pub mod view;
 
 pub use card::{Card, Form, Skill};
 pub use error::Error;

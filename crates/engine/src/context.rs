@@ -119,6 +119,13 @@ pub struct Decision<T> {
     pub output: T,
 }
 
+impl<T> Decision<T> {
+    /// The same facts with another answer.
+    pub fn map<U>(self, answer: impl FnOnce(T) -> U) -> Decision<U> {
+        Decision { events: self.events, output: answer(self.output) }
+    }
+}
+
 /// The bounds of the core, each with a name a user meets in errors and in the configuration reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
