@@ -4,6 +4,7 @@ use factum_engine::session::tasks::inbound::{InboundContext, InboundRow, keys};
 use factum_model::{Refusal, Timestamp};
 use factum_model::registry::Scope;
 use factum_model::task::TaskStatus;
+use factum_model::value::{OutputRef, Part};
 use factum_store::{Direction, Scan};
 
 use crate::caller::Caller;
@@ -114,5 +115,24 @@ impl InboundFilter {
         self.context_id.as_ref().is_none_or(|context_id| *context_id == row.remote_context_id)
             && (self.statuses.is_empty() || self.statuses.contains(&row.status))
             && self.changed_after.is_none_or(|after| row.status_at >= after)
+    }
+}
+
+impl Runtime {
+    /// The bytes of an output of ours, where they are still there.
+    pub async fn output_bytes(&self, output: &OutputRef) -> Option<Vec<u8>> {
+        let digest = output.r#ref.strip_prefix("blob:sha256:")?.parse().ok()?;
+        match self.0.blobs.get(digest).await {
+            Ok(bytes) => Some(bytes.into()),
+            Err(error) => {
+                tracing::warn!(%error, output = output.r#ref, "an output could not be read");
+                None
+            }
+        }
+    }
+
+    /// Whether an agent answers this input with a plain message, without a task that its sender could follow.
+    pub fn replies_with_message(&self, agent: &str, input: &[Part]) -> bool {
+        self.0.agents.get(agent).is_some_and(|agent| agent.replies_with_message(input))
     }
 }
