@@ -89,7 +89,7 @@ async fn part_of(output: &OutputRef, name: Option<&str>, outputs: &impl Outputs)
         None => outputs.bytes(output).await,
     };
     let Some(bytes) = bytes else {
-        let gone = format!("the content is not to be had any more ({})", output.digest);
+        let gone = format!("the content is not to be had any more ({})", output.r#ref);
         return text_part(&gone, None);
     };
     let kind = output.media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
