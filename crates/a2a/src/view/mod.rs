@@ -152,11 +152,13 @@ impl TaskView {
             Fact::ArtifactChanged(fact) => self.artifacts.changed(event, fact),
             Fact::ActionRequired(fact) => status::of_action(self, event, fact),
             Fact::ActionResolved(fact) => {
+                // The question becomes a part of the conversation first, then its answer.
+                let shown = status::resolved(self, event);
                 if let Some(beside) = event.refs.get(PEER_MESSAGE) {
                     let answer = status::answer_parts(fact.payload.as_ref(), &fact.decision);
                     self.say(event, &answer, Some(beside));
                 }
-                status::resolved(self, event)
+                shown
             }
             Fact::ChannelMessage(fact) if fact.direction == Direction::Inbound => {
                 self.said(event, &fact.parts);

@@ -11,6 +11,9 @@ mod send;
 mod subscribe;
 mod watch;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use a2a::{
