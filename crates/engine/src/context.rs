@@ -177,6 +177,8 @@ pub struct Limits {
     pub message_refs_max: usize,
     /// Bytes of one message as JSON: parts, references and metadata.
     pub message_bytes_max: usize,
+    /// Addresses that one task's changes are pushed to.
+    pub push_configs_max: usize,
     /// Capabilities of one peer.
     pub capabilities_max: usize,
     /// Queues that one worker takes runs from.
@@ -234,6 +236,7 @@ impl Default for Limits {
             message_parts_max: 32,
             message_refs_max: 64,
             message_bytes_max: 256 << 10,
+            push_configs_max: 16,
             capabilities_max: 64,
             worker_queues_max: 64,
             jobs_open_max: 100,

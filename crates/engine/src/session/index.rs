@@ -267,6 +267,7 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
             put(changes, keys::action(account, action_id), &row);
         }
         Fact::CommandAccepted(fact) => changes.push(idempotency_row(account, fact)),
+        Fact::PushConfigSet(_) | Fact::PushConfigDeleted(_) => super::push::rows_of(event, shell, changes),
         _ => {}
     }
 }

@@ -59,6 +59,7 @@ impl Settings {
             message_parts_max: limits.message_parts_max,
             message_refs_max: limits.message_refs_max,
             message_bytes_max: limits.message_bytes_max,
+            push_configs_max: limits.push_configs_max,
             capabilities_max: limits.capabilities_max,
             worker_queues_max: limits.worker_queues_max,
             jobs_open_max: limits.jobs_open_max,

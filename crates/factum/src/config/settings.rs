@@ -206,6 +206,8 @@ settings! {
         message_refs_max: usize = EngineLimits::default().message_refs_max;
         /// Bytes of one message as JSON: parts, references and metadata.
         message_bytes_max: usize = EngineLimits::default().message_bytes_max;
+        /// Addresses that one task's changes are pushed to.
+        push_configs_max: usize = EngineLimits::default().push_configs_max;
         /// Capabilities of one peer.
         capabilities_max: usize = EngineLimits::default().capabilities_max;
         /// Queues that one worker takes runs from.

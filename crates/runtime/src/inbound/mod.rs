@@ -5,9 +5,11 @@
 
 mod channel;
 mod find;
+mod push;
 mod receive;
 
 pub use find::{InboundFilter, InboundPage};
+pub use push::PushTarget;
 pub use receive::{PeerMessage, PeerMessageAccepted};
 
 pub(crate) use channel::Known;

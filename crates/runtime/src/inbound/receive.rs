@@ -152,7 +152,7 @@ impl Runtime {
     }
 
     /// An id for a peer, which is no id of ours: neither side takes the other's for its own.
-    fn remote_id(&self) -> String {
+    pub(super) fn remote_id(&self) -> String {
         self.0.sources.ids.source(self.now()).next_uuid().to_string()
     }
 }

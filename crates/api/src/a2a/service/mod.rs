@@ -7,6 +7,7 @@
 mod fault;
 mod list;
 mod outputs;
+mod push;
 mod send;
 mod subscribe;
 mod watch;
@@ -117,27 +118,27 @@ impl Server for Service {
 
     async fn create_push_config(
         &self,
-        _: TaskPushNotificationConfig,
+        config: TaskPushNotificationConfig,
     ) -> Result<TaskPushNotificationConfig, A2AError> {
-        Err(A2AError::push_notification_not_supported())
+        self.set_config(config).await
     }
 
     async fn get_push_config(
         &self,
-        _: GetTaskPushNotificationConfigRequest,
+        request: GetTaskPushNotificationConfigRequest,
     ) -> Result<TaskPushNotificationConfig, A2AError> {
-        Err(A2AError::push_notification_not_supported())
+        self.get_config(request).await
     }
 
     async fn list_push_configs(
         &self,
-        _: ListTaskPushNotificationConfigsRequest,
+        request: ListTaskPushNotificationConfigsRequest,
     ) -> Result<ListTaskPushNotificationConfigsResponse, A2AError> {
-        Err(A2AError::push_notification_not_supported())
+        self.list_configs(request).await
     }
 
-    async fn delete_push_config(&self, _: DeleteTaskPushNotificationConfigRequest) -> Result<(), A2AError> {
-        Err(A2AError::push_notification_not_supported())
+    async fn delete_push_config(&self, request: DeleteTaskPushNotificationConfigRequest) -> Result<(), A2AError> {
+        self.delete_config(request).await
     }
 
     async fn extended_card(&self) -> Result<AgentCard, A2AError> {

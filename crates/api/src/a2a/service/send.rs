@@ -1,6 +1,6 @@
 //! `SendMessage` and `SendStreamingMessage`: the message is durable first; then its sender hears what comes of it.
 
-use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse};
+use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
 use factum_a2a::parts::{beside_input, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
 use factum_model::peer::DeliveryMechanism;
@@ -46,6 +46,7 @@ impl Service {
 
     async fn accept(&self, sent: Sent, delivery: DeliveryMechanism) -> Result<(PeerMessageAccepted, Answers), A2AError> {
         let Sent { request, own_task_id, idempotency_key } = sent;
+        let push = request.configuration.and_then(|configuration| configuration.task_push_notification_config);
         let message = request.message;
         let input: Vec<_> = message.parts.iter().map(to_input).collect();
         let begins = message.task_id.is_none();
@@ -71,7 +72,11 @@ impl Service {
             idempotency_key,
         };
         let accepted = self.runtime.receive_message(&self.caller, said).await;
-        Ok((accepted.map_err(|refusal| refused(&refusal, &id))?, answers))
+        let accepted = accepted.map_err(|refusal| refused(&refusal, &id))?;
+        if let Some(config) = push {
+            self.set_config(TaskPushNotificationConfig { task_id: accepted.remote_task_id.clone(), ..config }).await?;
+        }
+        Ok((accepted, answers))
     }
 
     /// The agent's answer as a message: for agents that have no task to show for it.

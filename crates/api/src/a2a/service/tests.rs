@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use a2a::{
-    A2AError, CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageConfiguration,
+    A2AError, AuthenticationInfo, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest, TaskPushNotificationConfig, GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageConfiguration,
     SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskState, error_code,
 };
 use factum_a2a::server::{Sent, Server, Update};
@@ -394,4 +395,62 @@ async fn a_client_may_bring_its_own_id() {
     assert_eq!((done.id.as_str(), &done.status.state), ("mine", &TaskState::Completed));
     let bob = task(&world.service("agent://bob"), own("hello")).await;
     assert_eq!((bob.id.as_str(), &bob.status.state), ("mine", &TaskState::Completed), "an id of his own");
+}
+
+/// Seed 004: what a client tells us in order to be told something is not told to anybody.
+#[tokio::test]
+async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
+    let mut world = World::new().await;
+    let alice = world.service("agent://alice");
+    let done = task(&alice, sent(says("hello"))).await;
+    let config = |id: Option<&str>, url: &str| TaskPushNotificationConfig {
+        url: url.to_owned(),
+        id: id.map(str::to_owned),
+        task_id: done.id.clone(),
+        token: Some("tell-nobody".to_owned()),
+        authentication: Some(AuthenticationInfo {
+            scheme: "Bearer".to_owned(),
+            credentials: Some("tell-nobody-either".to_owned()),
+        }),
+        tenant: None,
+    };
+    let made = alice.create_push_config(config(None, "https://example.com/a")).await.expect("a configuration");
+    assert!(made.id.as_ref().is_some_and(|id| !id.is_empty()));
+    let named = alice.create_push_config(config(Some("mine"), "https://example.com/b")).await.expect("a configuration");
+    assert_eq!(named.authentication, Some(AuthenticationInfo { scheme: "Bearer".to_owned(), credentials: None }));
+    assert_eq!((named.token.as_ref(), named.url.as_str()), (None, "https://example.com/b"));
+    world.restart().await;
+    let alice = world.service("agent://alice");
+    let get = |id: &str| GetTaskPushNotificationConfigRequest {
+        task_id: done.id.clone(),
+        id: id.to_owned(),
+        tenant: None,
+    };
+    assert_eq!(alice.get_push_config(get("mine")).await.expect("a configuration"), named);
+    let list = || ListTaskPushNotificationConfigsRequest {
+        task_id: done.id.clone(),
+        page_size: None,
+        page_token: None,
+        tenant: None,
+    };
+    assert_eq!(alice.list_push_configs(list()).await.expect("a list").configs.len(), 2);
+    let bob = world.service("agent://bob");
+    assert_eq!(code(bob.list_push_configs(list()).await), error_code::TASK_NOT_FOUND);
+    let delete = || DeleteTaskPushNotificationConfigRequest {
+        task_id: done.id.clone(),
+        id: "mine".to_owned(),
+        tenant: None,
+    };
+    alice.delete_push_config(delete()).await.expect("deleted");
+    alice.delete_push_config(delete()).await.expect("deleted already");
+    assert_eq!(code(alice.get_push_config(get("mine")).await), error_code::TASK_NOT_FOUND);
+    let bad = ["ftp://example.com", "/relative", "https://user@example.com/", "nonsense", ""];
+    for url in bad {
+        assert_eq!(code(alice.create_push_config(config(None, url)).await), error_code::INVALID_PARAMS, "{url}");
+    }
+    let row = world.runtime.inbound_task(&caller("agent://alice"), PROTOCOL, &done.id).await.expect("rows");
+    let read = ReadEvents { session_id: row.expect("a row").session_id, after: None, before: None, limit: Some(1_000) };
+    let events = world.runtime.call(&caller("agent://alice"), read).await.expect("events").events;
+    assert!(events.iter().any(|event| event.get().contains("push.config.set")));
+    assert!(!events.iter().any(|event| event.get().contains("tell-nobody")), "the log has no secret");
 }
