@@ -1,5 +1,6 @@
 //! The named bounds of child agents, each met at its value plus one.
 
+use factum_model::Refusal;
 use factum_model::commands::SpawnSubagent;
 use factum_model::value::Part;
 use serde_json::{Value, json};
@@ -100,10 +101,20 @@ fn what_is_named_has_to_fit() {
 }
 
 #[test]
+fn a_child_for_a_task_that_is_not_there() {
+    let mut world = World::idle();
+    world.create_tasks(&["k"]);
+    for params in [json!({ "task_id": "none" }), json!({ "task_id": "k", "parent_task_id": "none" })] {
+        assert_eq!(spawn_with(&mut world, params), refused(&Refusal::not_found()));
+    }
+    assert_eq!(spawn_with(&mut world, json!({ "task_id": "k", "parent_task_id": "k" })).len(), 2);
+}
+
+#[test]
 fn a_child_of_a_session_that_is_not_there() {
     let mut world = World::new();
     let command: SpawnSubagent = parse(json!({ "session_id": "s1" }));
     let spawned =
-        world.decide(|state, context| crate::session::subagents::spawn_subagent(state, None, &command, context));
+        world.decide(|state, context| crate::session::subagents::spawn_subagent(state, None, &[], &command, context));
     assert_eq!(spawned.err(), Some(factum_model::Refusal::not_found()));
 }
