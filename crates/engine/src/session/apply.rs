@@ -36,6 +36,7 @@ pub fn apply(state: &mut SessionState, event: &Event) {
     super::jobs::apply(&mut state.jobs, event);
     super::subagents::apply(&mut state.subagents, event);
     touch(state, event);
+    super::subagents::forget_threads(state);
 }
 
 fn touch(state: &mut SessionState, event: &Event) {

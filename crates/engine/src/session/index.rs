@@ -195,8 +195,8 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
         apply(state, event);
         tasks.saw(&state.tasks, event);
         jobs.saw(&state.jobs, event);
-        subagents.saw(&state.subagents, event);
         inbound.saw(&state.inbound, event);
+        subagents.saw(state, event);
     }
     let Some(shell) = &state.shell else { return Vec::new() };
     let mut changes = Vec::new();
