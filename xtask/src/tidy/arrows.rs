@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("runtime", &["model", "engine", "store", "agent"]),
     ("a2a", &["model"]),
     ("api", &["model", "runtime", "a2a", "push"]),
+    ("conformance", &["testkit"]),
     ("testkit", &["model", "engine", "store", "agent", "runtime", "api", "sandbox", "a2a", "push"]),
 ];
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::problem::Reading;
 use super::invoke::{Calls, Invocation};
+use super::problem::Reading;
 use super::step::{Does, STEPS_MAX, Step, read_steps, size};
 use super::table::Table;
 use crate::next::MODEL_ROUNDS_MAX;
@@ -74,7 +74,9 @@ fn read_entry(mut table: Table<'_>) -> Option<Entry> {
     let reply = table.word("reply", &[("task", Reply::Task), ("message", Reply::Message)]).unwrap_or_default();
     let steps = read_steps(&mut table);
     if let Some(what) = (reply == Reply::Message).then(|| needs_task(&steps)).flatten() {
-        table.problem(format_args!("reply = \"message\" sends one message, and {what} need a task; take one of them out"));
+        table.problem(format_args!(
+            "reply = \"message\" sends one message, and {what} need a task; take one of them out"
+        ));
     }
     let size = size(&steps);
     if size.steps > STEPS_MAX {

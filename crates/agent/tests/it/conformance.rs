@@ -19,9 +19,7 @@ fn agent() -> Arc<Agent> {
 async fn play(input: &str, answers: &[&str]) -> World {
     let world = World::with_turn(input);
     let mut answers = answers.iter();
-    world
-        .drive(&agent(), |_: &ActionRequired| ("answer", answers.next().map(|text| json!({ "text": text }))))
-        .await;
+    world.drive(&agent(), |_: &ActionRequired| ("answer", answers.next().map(|text| json!({ "text": text })))).await;
     world
 }
 
