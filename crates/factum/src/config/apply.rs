@@ -96,6 +96,18 @@ impl Settings {
         }
     }
 
+    pub(crate) fn outbound_options(&self) -> factum_outbound::Options {
+        let outbound = &self.outbound;
+        factum_outbound::Options {
+            allow: outbound.allow.clone(),
+            connect_timeout: Duration::from_millis(outbound.connect_timeout_ms),
+            timeout: Duration::from_millis(outbound.timeout_ms),
+            idle_timeout: Duration::from_millis(outbound.idle_timeout_ms),
+            body_bytes_max: outbound.body_bytes_max,
+            event_bytes_max: outbound.event_bytes_max,
+        }
+    }
+
     pub(crate) fn store_options(&self) -> factum_store::Options {
         let store = &self.store;
         factum_store::Options {
@@ -148,6 +160,7 @@ mod tests {
     fn defaults_are_those_of_the_crates_below() {
         let settings = Settings::default();
         assert_eq!(settings.engine_limits(), factum_engine::Limits::default());
+        assert_eq!(settings.outbound_options(), factum_outbound::Options::default());
         let same = |ours: String, theirs: String| assert_eq!(ours, theirs);
         same(format!("{:?}", settings.shell_limits()), format!("{:?}", ShellLimits::default()));
         same(format!("{:?}", settings.store_options()), format!("{:?}", factum_store::Options::default()));
