@@ -287,6 +287,15 @@ settings! {
         /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer.
         scripts: Vec<PathBuf> = Vec::new(), "FACTUM_SCRIPTS";
     }
+    /// How agents are reached by other agents (`docs/guides/a2a.md`).
+    a2a: A2a {
+        /// Callers with a credential may have the extended card, which names every agent and the caller's tenant.
+        extended_card: bool = true;
+        /// Push notification configurations are taken, and the card says so.
+        push_notifications: bool = false;
+        /// Extensions, by URI, that every request must activate. A request without one is refused.
+        required_extensions: Vec<String> = Vec::new();
+    }
     /// Whose tokens are accepted, besides the API keys that `factum key create` makes.
     auth: Auth {
         /// Issuers of JSON Web Tokens, as `[[auth.issuers]]` tables; in the environment as a JSON list.
