@@ -10,6 +10,7 @@ use factum_runtime::{CallError, Caller, Runtime};
 use http::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 
+use crate::a2a::Setup;
 use crate::auth::{Authenticator, unauthenticated};
 use crate::channels;
 use crate::limits::{TransportLimits, check_depth};
@@ -29,6 +30,7 @@ pub(crate) struct State {
     pub(crate) metrics: Arc<Metrics>,
     /// Where clients reach this server, if the operator says so.
     pub(crate) public_url: Option<String>,
+    pub(crate) a2a: Setup,
     rates: Rates,
 }
 
@@ -72,7 +74,7 @@ impl State {
         metrics: Arc<Metrics>,
     ) -> Self {
         let rates = Rates::new(&limits);
-        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, rates }
+        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, a2a: Setup::default(), rates }
     }
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.

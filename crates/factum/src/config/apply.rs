@@ -9,7 +9,8 @@ use secrecy::SecretString;
 
 use super::issuers::{Issuer, Keys};
 use super::settings::Settings;
-use crate::server::{IssuerKeys, IssuerOptions, TransportLimits};
+use super::words::ClientContexts;
+use crate::server::{self, A2aOptions, CardKey, IssuerKeys, IssuerOptions, TransportLimits};
 
 impl Settings {
     pub(crate) fn transport_limits(&self) -> TransportLimits {
@@ -120,6 +121,20 @@ impl Settings {
             queue_bytes_max: store.queue_bytes_max,
             index_map_bytes: store.index_map_bytes,
             background: Background::Threads,
+        }
+    }
+
+    /// What is said about A2A, with the key that signs the cards.
+    pub(crate) fn a2a_options(&self, card_key: CardKey) -> A2aOptions {
+        A2aOptions {
+            extended_card: self.a2a.extended_card,
+            push_notifications: self.a2a.push_notifications,
+            required_extensions: self.a2a.required_extensions.clone(),
+            client_contexts: match self.a2a.client_contexts {
+                ClientContexts::Accept => server::ClientContexts::Accept,
+                ClientContexts::Refuse => server::ClientContexts::Refuse,
+            },
+            card_key: Some(card_key),
         }
     }
 

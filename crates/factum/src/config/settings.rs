@@ -12,8 +12,8 @@ use factum_runtime::ShellLimits;
 use factum_store::Options as StoreOptions;
 
 use super::issuers::Issuer;
-use super::log::{LogFormat, LogLevel};
 use super::value::Value;
+use super::words::{ClientContexts, LogFormat, LogLevel};
 use crate::server::TransportLimits;
 
 /// A setting as the reference and the environment see it.
@@ -305,6 +305,17 @@ settings! {
     agents: Agents {
         /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer.
         scripts: Vec<PathBuf> = Vec::new(), "FACTUM_SCRIPTS";
+    }
+    /// How agents are reached by other agents (`docs/guides/a2a.md`).
+    a2a: A2a {
+        /// Callers with a credential may have the extended card, which names every agent and the caller's tenant.
+        extended_card: bool = true;
+        /// Push notification configurations are taken, and the card says so.
+        push_notifications: bool = false;
+        /// Extensions, by URI, that every request must activate. A request without one is refused.
+        required_extensions: Vec<String> = Vec::new();
+        /// Whether clients may begin contexts under ids of their own: `accept` or `refuse`.
+        client_contexts: ClientContexts = ClientContexts::Accept;
     }
     /// Whose tokens are accepted, besides the API keys that `factum key create` makes.
     auth: Auth {
