@@ -10,6 +10,7 @@ mod connection;
 mod events;
 mod http;
 mod limits;
+mod peers;
 mod problem;
 mod rate;
 mod router;
@@ -26,6 +27,7 @@ pub mod fuzzing;
 pub mod grpc;
 pub mod metrics;
 pub mod openapi;
+mod peers;
 pub mod reference;
 pub mod status;
 

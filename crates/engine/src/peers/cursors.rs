@@ -13,7 +13,7 @@ pub type Heads = BTreeMap<SessionId, u64>;
 
 /// Which stream a number without a name is about: the session that is named, the only one that is followed, or the
 /// channel's own stream where none is.
-pub fn addressed(peer: &Peer, session_id: Option<&SessionId>) -> Result<String, Refusal> {
+pub(super) fn addressed(peer: &Peer, session_id: Option<&SessionId>) -> Result<String, Refusal> {
     if let Some(session_id) = session_id {
         return Ok(session_id.to_string());
     }
@@ -26,7 +26,7 @@ pub fn addressed(peer: &Peer, session_id: Option<&SessionId>) -> Result<String, 
 }
 
 /// Every place that was named, by stream. Streams that the channel is not sent are refused, whatever they are.
-pub fn named(
+pub(super) fn named(
     peer: &Peer,
     session_id: Option<&SessionId>,
     sequence: Option<u64>,

@@ -44,7 +44,9 @@ pub fn reconnect_channel(
         .streams()
         .map(|(stream, cursor)| {
             let from = given.get(stream).copied().unwrap_or(cursor.acknowledged);
-            go_on(stream, from, head(stream, state.sequence, back.heads), context.limits.replay_events_max)
+            // What was acknowledged exists, also of a session that was joined since the shell looked.
+            let head = head(stream, state.sequence, back.heads).max(cursor.acknowledged);
+            go_on(stream, from, head, context.limits.replay_events_max)
         })
         .collect();
     let method = match (back.shown, given.is_empty()) {

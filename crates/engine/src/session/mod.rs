@@ -12,6 +12,7 @@ mod interrupt_turn;
 pub mod jobs;
 mod lookup;
 mod promote_queued_turn;
+mod questions;
 mod read_model;
 mod recover;
 mod remove_queued_turn;
@@ -44,6 +45,7 @@ pub use index::{ActionRow, IdempotencyRow, SessionRow, Timer, TimerKind, apply_c
 pub use interrupt_turn::interrupt_turn;
 pub use lookup::require_session;
 pub use promote_queued_turn::promote_queued_turn;
+pub use questions::open_questions;
 pub use read_model::{queue_snapshot, session_snapshot, step_view, thread_read_model};
 pub use recover::recover;
 pub use remove_queued_turn::remove_queued_turn;
