@@ -10,6 +10,7 @@ mod connection;
 mod events;
 mod http;
 mod limits;
+mod peers;
 mod problem;
 mod rate;
 mod router;

@@ -213,6 +213,14 @@ settings! {
         capabilities_max: usize = EngineLimits::default().capabilities_max;
         /// Queues that one worker takes runs from.
         worker_queues_max: usize = EngineLimits::default().worker_queues_max;
+        /// Sessions that one remote channel follows.
+        channel_sessions_max: usize = EngineLimits::default().channel_sessions_max;
+        /// Permission questions that one remote channel is asked at once.
+        channel_permissions_max: usize = EngineLimits::default().channel_permissions_max;
+        /// How long a remote channel counts as connected without a sign of life.
+        channel_heartbeat_ms: u64 = EngineLimits::default().channel_heartbeat_ms;
+        /// Events of one stream that a remote channel is sent again after it was away. What is older is said to be missing.
+        replay_events_max: u64 = EngineLimits::default().replay_events_max;
         /// Jobs at work at once in one session.
         jobs_open_max: usize = EngineLimits::default().jobs_open_max;
         /// Items of one job.
