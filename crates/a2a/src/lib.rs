@@ -1,11 +1,14 @@
 //! A2A at the edge: what its words, numbers and documents are, and what of ours they stand for.
 //!
 //! This crate owns the protocol's own vocabulary: which version a request speaks, which operation it means, how each version
-//! writes params and answers, which number an error has, what the agent card says, and the messaging extension of seed 002.
-//! It deliberately knows nothing of HTTP, credentials or the runtime; `api` carries requests here and answers away.
+//! writes params and answers, which number an error has, what the agent card says, what a client sees of a task of ours, and
+//! the messaging extension of seed 002. As a server it deliberately knows nothing of HTTP, credentials or the runtime; `api`
+//! carries requests here and answers away. As a `client` it asks other agents, through the guarded client of
+//! `factum-outbound`.
 
 mod card;
 mod check;
+pub mod client;
 mod dialect;
 mod error;
 mod extension;
@@ -13,8 +16,10 @@ mod fault;
 mod method;
 mod operation;
 mod params;
+pub mod parts;
 pub mod server;
 mod version;
+pub mod view;
 
 pub use card::{BadKey, Card, CardKey, Form, Skill, Unverified, verify_card};
 pub use check::PAGE_SIZE_MAX;

@@ -14,7 +14,7 @@ use crate::grpc::{RuntimeServer, Service};
 use crate::http::json_response;
 use crate::problem::Problem;
 use crate::state::State;
-use crate::{a2a, channels, events, http as commands, openapi, ws};
+use crate::{a2a, channels, events, http as commands, openapi, peers, ws};
 
 pub(crate) fn router(state: Arc<State>) -> Router {
     router_with(a2a::OfRuntime, state)
@@ -31,6 +31,7 @@ pub(crate) fn router_with(host: impl a2a::Host, state: Arc<State>) -> Router {
         .route("/v1/channels/stream", post(channels::stream))
         .route("/v1/channels/{method}", post(commands::routed_channel_command))
         .route("/v1/channels/{channel_id}/events", get(channels::channel_events))
+        .route("/v1/remote_channels/{channel_id}/events", get(peers::events))
         .route("/v1/sessions/{session_id}/events", get(events::session_events))
         .route("/v1/feed", get(events::feed))
         .route("/.well-known/agent-card.json", get(a2a::card))

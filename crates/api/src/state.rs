@@ -15,6 +15,7 @@ use crate::auth::{Authenticator, unauthenticated};
 use crate::channels;
 use crate::limits::{TransportLimits, check_depth};
 use crate::metrics::{Metrics, Open, Transport};
+use crate::peers;
 use crate::rate::Rates;
 
 /// The longest `traceparent` that is looked at.
@@ -87,6 +88,7 @@ impl State {
         let mut caller = self.auth.authenticate(authorization, peer).await?;
         self.check_rate(&caller)?;
         caller.trace = trace_of(headers);
+        caller.channel = peers::channel_of(headers)?;
         Ok(caller)
     }
 

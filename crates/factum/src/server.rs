@@ -5,7 +5,7 @@ use std::sync::Arc;
 use factum_store::EmbeddedStore;
 
 pub(crate) use factum_api::{
-    A2aOptions, AuthOptions, CardKey, IssuerKeys, IssuerOptions, ServerOptions, StoreStats, TransportLimits, bind,
+    A2aOptions, AuthOptions, CardKey, ClientContexts, IssuerKeys, IssuerOptions, ServerOptions, StoreStats, TransportLimits, bind,
     stdio,
 };
 

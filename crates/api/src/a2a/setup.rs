@@ -13,14 +13,26 @@ pub struct A2aOptions {
     pub push_notifications: bool,
     /// Extensions, by URI, that every request must activate.
     pub required_extensions: Vec<String>,
+    /// Whether clients may begin contexts under ids of their own.
+    pub client_contexts: ClientContexts,
     /// Signs the cards.
     pub card_key: Option<CardKey>,
 }
 
 impl Default for A2aOptions {
     fn default() -> Self {
-        Self { extended_card: true, push_notifications: false, required_extensions: Vec::new(), card_key: None }
+        Self { extended_card: true, push_notifications: false, required_extensions: Vec::new(), client_contexts: ClientContexts::Accept, card_key: None }
     }
+}
+
+/// What becomes of a context id that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientContexts {
+    /// It is begun under that id.
+    #[default]
+    Accept,
+    /// It is refused: only the server makes them.
+    Refuse,
 }
 
 /// The options, and the cards that were made with them.

@@ -60,7 +60,7 @@ impl World {
         let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
         let runtime = Options::new(Agents::demo(), Secret::new([7; 32]));
         let runtime = Runtime::start(Arc::new(MemoryStore::new()), blobs, runtime).await.unwrap();
-        let auth = AuthOptions { dev, issuers: Vec::new() };
+        let auth = AuthOptions { dev, ..AuthOptions::default() };
         let auth = Authenticator::new(runtime.clone(), auth).await.unwrap();
         let metrics = Arc::new(Metrics::new(Vec::new()));
         let mut state = State::new(runtime, auth, dev, TransportLimits::default(), heartbeat, metrics);
