@@ -27,7 +27,6 @@ pub mod fuzzing;
 pub mod grpc;
 pub mod metrics;
 pub mod openapi;
-mod peers;
 pub mod reference;
 pub mod status;
 
