@@ -33,6 +33,7 @@ mod start_task;
 mod state;
 mod timers;
 mod turn_ended;
+mod turn_started;
 mod unlink_tasks;
 mod update_task;
 
@@ -63,5 +64,6 @@ pub use start_task::start_task;
 pub use state::Tasks;
 pub(super) use timers::fire_timer;
 pub(super) use turn_ended::turn_ended;
+pub(super) use turn_started::turn_started;
 pub use unlink_tasks::unlink_tasks;
 pub use update_task::update_task;

@@ -39,6 +39,10 @@ pub(super) enum Move {
     Claim(Index),
     Work(Index, Work),
     Turn(Index, Turn),
+    /// Somebody talks to the agent in the thread of a task.
+    Beside(Index),
+    /// What the agent was asked there is done.
+    BesideEnds(Index),
     Pass(i64),
     Snapshot,
     Crash,
@@ -81,6 +85,8 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
         5 => task().prop_map(Move::Claim),
         6 => (task(), any_work()).prop_map(|(task, work)| Move::Work(task, work)),
         3 => (task(), any_turn()).prop_map(|(task, turn)| Move::Turn(task, turn)),
+        2 => task().prop_map(Move::Beside),
+        2 => task().prop_map(Move::BesideEnds),
         4 => (0i64..40).prop_map(Move::Pass),
         1 => Just(Move::Snapshot),
         1 => Just(Move::Crash),
