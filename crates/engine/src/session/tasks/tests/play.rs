@@ -110,7 +110,7 @@ impl Both {
             Move::Beside(index) => {
                 let talked_to = |model: &Model, name: &str| {
                     let task = model.get(name);
-                    task.who == Who::Agent && !task.attempts.is_empty() && task.thread.len() < 3
+                    task.who == Who::Agent && open(task.status) && !task.attempts.is_empty() && task.thread.len() < 3
                 };
                 let Some(name) = self.pick(index, talked_to) else { return };
                 self.board.submit_beside(&name);

@@ -44,7 +44,7 @@ fn the_moves_of_the_property_see_everything() {
     let mut runner = TestRunner::deterministic();
     let (mut moved, mut reached, mut facts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut waited = 0;
-    for _ in 0..25 {
+    for _ in 0..40 {
         let moves = proptest::collection::vec(any_move(), MOVES_MAX).new_tree(&mut runner).expect("moves").current();
         let both = play(&moves);
         reached.extend(both.model.tasks.values().map(|task| task.status));
