@@ -119,6 +119,13 @@ pub struct Decision<T> {
     pub output: T,
 }
 
+impl<T> Decision<T> {
+    /// The same facts with another answer.
+    pub fn map<U>(self, answer: impl FnOnce(T) -> U) -> Decision<U> {
+        Decision { events: self.events, output: answer(self.output) }
+    }
+}
+
 /// The bounds of the core, each with a name a user meets in errors and in the configuration reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -170,6 +177,8 @@ pub struct Limits {
     pub message_refs_max: usize,
     /// Bytes of one message as JSON: parts, references and metadata.
     pub message_bytes_max: usize,
+    /// Addresses that one task's changes are pushed to.
+    pub push_configs_max: usize,
     /// Capabilities of one peer.
     pub capabilities_max: usize,
     /// Queues that one worker takes runs from.
@@ -227,6 +236,7 @@ impl Default for Limits {
             message_parts_max: 32,
             message_refs_max: 64,
             message_bytes_max: 256 << 10,
+            push_configs_max: 16,
             capabilities_max: 64,
             worker_queues_max: 64,
             jobs_open_max: 100,

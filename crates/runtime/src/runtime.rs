@@ -47,6 +47,7 @@ pub(crate) struct Inner {
     pub(crate) channels: Cells<ChannelState>,
     pub(crate) peers: Cells<PeerState>,
     pub(crate) workers: Workers,
+    pub(crate) inbound_channels: crate::inbound::Known,
     pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
@@ -97,6 +98,7 @@ impl Runtime {
             agents: options.agents,
             limits: options.limits,
             workers: Workers::new(&options.shell),
+            inbound_channels: Default::default(),
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,

@@ -70,6 +70,11 @@ impl Subscription {
         self.0.next().await
     }
 
+    /// The last sequence that is there.
+    pub fn durable(&self) -> u64 {
+        self.0.cell.hub.durable()
+    }
+
     /// The sequence that comes next.
     pub fn next_sequence(&self) -> u64 {
         self.0.next

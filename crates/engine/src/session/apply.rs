@@ -32,9 +32,11 @@ pub fn apply(state: &mut SessionState, event: &Event) {
         _ => apply_to_turn(state, event),
     }
     super::tasks::apply(&mut state.tasks, event);
+    super::tasks::inbound::apply(&mut state.inbound, &state.tasks, event);
     super::jobs::apply(&mut state.jobs, event);
     super::subagents::apply(&mut state.subagents, event);
     touch(state, event);
+    super::subagents::forget_threads(state);
 }
 
 fn touch(state: &mut SessionState, event: &Event) {

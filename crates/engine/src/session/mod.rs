@@ -12,6 +12,7 @@ mod interrupt_turn;
 pub mod jobs;
 mod lookup;
 mod promote_queued_turn;
+pub mod push;
 mod read_model;
 mod recover;
 mod remove_queued_turn;

@@ -26,6 +26,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
             Some(turn) if turn.status(state) == Status::Running => {
                 let scope = turn_scope(shell, &thread.thread_id, &turn.turn_id);
                 repair(turn, scope, context, &mut events);
+                tasks::actions_changed(state, &turn.turn_id, context, &mut events);
             }
             Some(_) => {}
             None => start_next(shell, thread, context, &mut events),

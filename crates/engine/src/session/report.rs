@@ -48,6 +48,9 @@ pub fn decide_report(
             let gated = answer.calls.iter().filter(|call| call.gate != Gate::Open).count();
             check("open_actions", state.actions.len() + gated, context.limits.open_actions_max)?;
             answered(&scope, answer_scope, answer, context, &mut events)?;
+            if gated > 0 {
+                super::tasks::actions_changed(state, &turn.turn_id, context, &mut events);
+            }
         }
         Report::ModelFailed { request_id, step_id, error, will_retry } => {
             let scope = request_scope(turn, scope, &request_id, &step_id)?;

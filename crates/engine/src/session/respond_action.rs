@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
+use super::tasks::actions_changed;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::{Verdict, answer_text, is_word, verdict};
 use crate::context::{Context, Decision};
@@ -35,6 +36,9 @@ pub fn respond_action(
         source: ResolutionSource::Response,
     };
     resolve(state, shell, action, verdict, &answer, context, &mut events);
+    if let Some(turn_id) = &action.turn_id {
+        actions_changed(state, turn_id, context, &mut events);
+    }
     let sequence = context.sequence_after(state.sequence, &events);
     let output =
         RespondActionResult { action_id: command.action_id.clone(), decision: command.decision.clone(), sequence };

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::jobs::Jobs;
 use super::subagents::Subagents;
 use super::tasks::Tasks;
+use super::tasks::inbound::Inbound;
 
 /// How much of a message or a preview a thread keeps at hand.
 pub(super) const KEPT_TEXT_CHARS_MAX: usize = 2_000;
@@ -39,6 +40,8 @@ pub struct SessionState {
     pub jobs: Jobs,
     #[serde(default, skip_serializing_if = "Subagents::is_empty")]
     pub subagents: Subagents,
+    #[serde(default, skip_serializing_if = "Inbound::is_empty")]
+    pub inbound: Inbound,
 }
 
 /// What a session is, apart from its work.

@@ -23,7 +23,8 @@ pub(super) fn open_thread(
     events: &mut Vec<NewEvent>,
 ) -> Result<ThreadId, Refusal> {
     let opening = events.iter().filter(|event| matches!(event.fact, factum_model::Fact::ThreadStarted(_))).count();
-    check("threads", state.threads.len() + opening + 1, context.limits.threads_max)?;
+    let open = state.threads.len() - state.subagents.closed_threads();
+    check("threads", open + opening + 1, context.limits.threads_max)?;
     let thread_id = context.thread_id();
     let fact = ThreadStarted { agent: agent.to_owned(), origin, title, parent_thread_id };
     events.push(NewEvent::new(scope.clone().thread_id(&thread_id), fact));

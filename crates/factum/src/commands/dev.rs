@@ -37,7 +37,8 @@ pub(crate) async fn run(dev: Dev, app: &App) -> Result<Exit> {
     let names: Vec<String> = agents.names().map(str::to_owned).collect();
     let opened = host::open(&settings)?;
     host::warn_if_exposed(&opened, &settings, &app.output);
-    let auth = AuthOptions { dev: true, issuers: settings.issuer_options()? };
+    let outbound = settings.outbound_options().with_loopback();
+    let auth = AuthOptions { dev: true, issuers: settings.issuer_options()?, outbound };
     let ready = |address| app.output.note(banner(address, &settings.store.data_dir.display().to_string(), &names));
     serve::listen(opened, &settings, agents, auth, app, ready).await
 }

@@ -59,6 +59,7 @@ impl Settings {
             message_parts_max: limits.message_parts_max,
             message_refs_max: limits.message_refs_max,
             message_bytes_max: limits.message_bytes_max,
+            push_configs_max: limits.push_configs_max,
             capabilities_max: limits.capabilities_max,
             worker_queues_max: limits.worker_queues_max,
             jobs_open_max: limits.jobs_open_max,
@@ -92,6 +93,18 @@ impl Settings {
             waiting_workers_max: limits.waiting_workers_max,
             lease_min: Duration::from_millis(limits.lease_min_ms),
             lease_max: Duration::from_millis(limits.lease_max_ms),
+        }
+    }
+
+    pub(crate) fn outbound_options(&self) -> factum_outbound::Options {
+        let outbound = &self.outbound;
+        factum_outbound::Options {
+            allow: outbound.allow.clone(),
+            connect_timeout: Duration::from_millis(outbound.connect_timeout_ms),
+            timeout: Duration::from_millis(outbound.timeout_ms),
+            idle_timeout: Duration::from_millis(outbound.idle_timeout_ms),
+            body_bytes_max: outbound.body_bytes_max,
+            event_bytes_max: outbound.event_bytes_max,
         }
     }
 
@@ -147,6 +160,7 @@ mod tests {
     fn defaults_are_those_of_the_crates_below() {
         let settings = Settings::default();
         assert_eq!(settings.engine_limits(), factum_engine::Limits::default());
+        assert_eq!(settings.outbound_options(), factum_outbound::Options::default());
         let same = |ours: String, theirs: String| assert_eq!(ours, theirs);
         same(format!("{:?}", settings.shell_limits()), format!("{:?}", ShellLimits::default()));
         same(format!("{:?}", settings.store_options()), format!("{:?}", factum_store::Options::default()));

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use factum_engine::Limits as EngineLimits;
+use factum_outbound::{Network, Options as OutboundOptions};
 use factum_runtime::ShellLimits;
 use factum_store::Options as StoreOptions;
 
@@ -206,6 +207,8 @@ settings! {
         message_refs_max: usize = EngineLimits::default().message_refs_max;
         /// Bytes of one message as JSON: parts, references and metadata.
         message_bytes_max: usize = EngineLimits::default().message_bytes_max;
+        /// Addresses that one task's changes are pushed to.
+        push_configs_max: usize = EngineLimits::default().push_configs_max;
         /// Capabilities of one peer.
         capabilities_max: usize = EngineLimits::default().capabilities_max;
         /// Queues that one worker takes runs from.
@@ -281,6 +284,22 @@ settings! {
         queue_bytes_max: usize = StoreOptions::default().queue_bytes_max;
         /// Address space for the derived index. Costs nothing until it is used.
         index_map_bytes: usize = StoreOptions::default().index_map_bytes;
+    }
+    /// Requests that this server makes: keys of issuers, other agents. Public addresses only, unless said otherwise here.
+    outbound: Outbound {
+        /// Networks that may be reached besides the public internet: `["10.0.0.0/8", "127.0.0.0/8"]`; in the environment
+        /// separated by commas. `factum dev` allows loopback.
+        allow: Vec<Network> = Vec::new();
+        /// How long a lookup and a connection may take.
+        connect_timeout_ms: u64 = millis(OutboundOptions::default().connect_timeout);
+        /// How long a whole answer may take, where it is no stream.
+        timeout_ms: u64 = millis(OutboundOptions::default().timeout);
+        /// How long a stream may be silent before it counts as cut.
+        idle_timeout_ms: u64 = millis(OutboundOptions::default().idle_timeout);
+        /// Bytes of an answer that is no stream.
+        body_bytes_max: usize = OutboundOptions::default().body_bytes_max;
+        /// Bytes of one event of a stream.
+        event_bytes_max: usize = OutboundOptions::default().event_bytes_max;
     }
     /// Who answers.
     agents: Agents {

@@ -64,7 +64,7 @@ impl Runtime {
     }
 
     /// The agent a command means: the one it names, or the default.
-    fn resolve_agent(&self, named: Option<&str>) -> Result<String, Refusal> {
+    pub(crate) fn resolve_agent(&self, named: Option<&str>) -> Result<String, Refusal> {
         let name = named.unwrap_or_else(|| self.0.agents.default_name());
         if self.0.agents.get(name).is_none() {
             let known: Vec<String> = self.0.agents.names().map(str::to_owned).collect();

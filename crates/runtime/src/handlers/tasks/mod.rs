@@ -37,7 +37,8 @@ impl Runtime {
         self.row(&keys::task(&caller.account, task_id)).await
     }
 
-    async fn task_rows(&self, caller: &Caller, task_ids: &[TaskId]) -> Result<Vec<TaskRow>, Refusal> {
+    /// The same of several; those that are not there are left out.
+    pub(crate) async fn task_rows(&self, caller: &Caller, task_ids: &[TaskId]) -> Result<Vec<TaskRow>, Refusal> {
         let mut rows = Vec::with_capacity(task_ids.len());
         for task_id in task_ids {
             rows.extend(self.task_row(caller, task_id).await?);
