@@ -47,6 +47,7 @@ pub use hub::{Published, sse_frame};
 pub use inbound::{InboundFilter, InboundPage, PeerMessage, PeerMessageAccepted, PushTarget};
 pub use messaging::{ChannelItem, ChannelStream};
 pub use options::{Options, ShellLimits};
+pub use peers::{PeerBatch, PeerStream};
 pub use runtime::{Runtime, StartError, Started};
 pub use subscribe::{BATCH_EVENTS_MAX, Subscription};
 pub use unavailable::UNAVAILABLE;

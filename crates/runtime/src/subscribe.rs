@@ -82,6 +82,16 @@ impl Subscription {
 }
 
 impl<S: Aggregate> Follow<S> {
+    /// Whether there is something to take without waiting.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.next <= self.cell.hub.durable()
+    }
+
+    /// Waits until there is.
+    pub(crate) async fn ready(&self) {
+        self.cell.hub.wait_durable(self.next).await;
+    }
+
     /// See [`Subscription::next`].
     pub(crate) async fn next(&mut self) -> Result<Vec<Arc<Published>>, Refusal> {
         loop {

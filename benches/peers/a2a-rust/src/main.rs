@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use a2a::{
-    A2AError, Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+    A2AError, Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
 };
 use a2a_server::task_store::InMemoryTaskStore;
 use a2a_server::{AgentExecutor, DefaultRequestHandler, ExecutorContext};
@@ -48,11 +49,8 @@ impl AgentExecutor for Echo {
             metadata: None,
         };
         let done = TaskStatusUpdateEvent { task_id, context_id, status: status(TaskState::Completed), metadata: None };
-        let events = [
-            StreamResponse::Task(task),
-            StreamResponse::ArtifactUpdate(artifact),
-            StreamResponse::StatusUpdate(done),
-        ];
+        let events =
+            [StreamResponse::Task(task), StreamResponse::ArtifactUpdate(artifact), StreamResponse::StatusUpdate(done)];
         stream::iter(events.map(Ok)).boxed()
     }
 

@@ -79,6 +79,9 @@ pub struct QueuedTurn {
     pub entry: QueueEntry,
     pub agent: String,
     pub submitted_sequence: u64,
+    /// The remote channel that decides what it asks permission for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +102,9 @@ pub struct ActiveTurn {
     pub model_request: Option<OpenModelRequest>,
     pub calls: Vec<OpenCall>,
     pub usage: Usage,
+    /// The remote channel that decides what it asks permission for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
 }
 
 /// A request whose outcome is not known yet.
@@ -142,6 +148,9 @@ pub struct OpenAction {
     pub required: ActionRequired,
     pub required_at: Timestamp,
     pub sequence: u64,
+    /// The remote channel that alone may decide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
 }
 
 impl SessionState {

@@ -48,6 +48,7 @@ impl Runtime {
                 transport: Some(transport),
                 capabilities: ["streaming", "artifacts", "permissions", "task_delegation"].map(str::to_owned).to_vec(),
                 queues: Vec::new(),
+                session_ids: Vec::new(),
                 native_protocol: Some(protocol.to_owned()),
                 metadata: Metadata::new(),
                 idempotency_key: None,

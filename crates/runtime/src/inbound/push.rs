@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use crate::caller::Caller;
-use crate::commit::{Accept, Actor};
+use crate::commit::Accept;
 use crate::error::read_refusal;
 use crate::runtime::Runtime;
 
@@ -56,7 +56,7 @@ impl Runtime {
             scheme: target.scheme.as_deref(),
             sealed_secrets: sealed.as_deref(),
         };
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             set_push_config(state, &row.task_id, &known, &new, context)
         };
@@ -77,7 +77,7 @@ impl Runtime {
         caller.require(SubmitTurn::SCOPE)?;
         let _held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
         let known = self.configs(caller, &row.task_id).await?;
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             delete_push_config(state, &row.task_id, &known, config_id, context)
         };

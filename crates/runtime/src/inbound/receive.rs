@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::caller::Caller;
-use crate::commit::{Accept, Actor};
+use crate::commit::Accept;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
@@ -87,7 +87,7 @@ impl Runtime {
         if said.context_id.as_ref().is_some_and(|context_id| *context_id != row.remote_context_id) {
             return Err(Refusal::invalid("the task belongs to another context").with("cause", "context_mismatch"));
         }
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             let decided = continue_inbound(state, &row.task_id, &said.input, &said.message, context)?;
             Ok(decided.map(|received| PeerMessageAccepted {
@@ -134,7 +134,7 @@ impl Runtime {
             task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
             context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
         };
-        let actor = Actor { principal, trace: &caller.trace };
+        let actor = caller.actor();
         match known {
             Some(context) => {
                 let session_id = context.session_id;

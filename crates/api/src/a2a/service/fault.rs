@@ -8,8 +8,7 @@ pub(super) fn refused(refusal: &Refusal, id: &str) -> A2AError {
     match refusal.code {
         ErrorCode::NotFound => A2AError::task_not_found(id),
         ErrorCode::PreconditionFailed => A2AError::unsupported_operation(refusal.message.clone()),
-        ErrorCode::InvalidParams => A2AError::invalid_params(refusal.message.clone()),
-        _ => A2AError::internal(refusal.message.clone()),
+        _ => factum_a2a::refused(refusal),
     }
 }
 

@@ -18,20 +18,21 @@ mod tests;
 use std::sync::Arc;
 
 use a2a::{
-    A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-    GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
-    SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
+    GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse, ListTasksRequest,
+    ListTasksResponse, SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
 use factum_a2a::server::{Sent, Server, Updates};
 use factum_model::commands::CancelTask;
-use factum_model::peer::Transport;
 use factum_model::task::Propagation;
 use factum_runtime::{Caller, InboundRow, Runtime};
 
 use fault::{not_cancelable, refused};
 use outputs::Blobs;
 use watch::Watch;
+
+use super::setup::ClientContexts;
+use crate::state::State;
 
 /// What the links of this protocol's tasks are called.
 const PROTOCOL: &str = "a2a";
@@ -43,26 +44,26 @@ pub(crate) struct Service {
     caller: Caller,
     /// Who answers.
     agent: Arc<str>,
-    transport: Transport,
     /// Whether clients may name contexts of their own.
     own_contexts: bool,
+    /// What the card is made from; absent where nobody asks for it.
+    state: Option<Arc<State>>,
 }
 
 impl Service {
-    pub(crate) fn new(
-        runtime: &Runtime,
-        caller: &Caller,
-        agent: &str,
-        transport: Transport,
-        own_contexts: bool,
-    ) -> Self {
-        Self { runtime: runtime.clone(), caller: caller.clone(), agent: agent.into(), transport, own_contexts }
+    pub(crate) fn new(state: &Arc<State>, caller: &Caller, agent: &str) -> Self {
+        let own_contexts = state.a2a.options.client_contexts == ClientContexts::Accept;
+        Self { state: Some(state.clone()), ..Self::on(&state.runtime, caller, agent, own_contexts) }
+    }
+
+    /// The operations alone, without a card.
+    fn on(runtime: &Runtime, caller: &Caller, agent: &str, own_contexts: bool) -> Self {
+        Self { runtime: runtime.clone(), caller: caller.clone(), agent: agent.into(), own_contexts, state: None }
     }
 
     /// The caller's task; for anybody else it does not exist.
     async fn find(&self, id: &str) -> Result<InboundRow, A2AError> {
-        let row =
-            self.runtime.inbound_task(&self.caller, PROTOCOL, id).await.map_err(|refusal| refused(&refusal, id))?;
+        let row = self.runtime.inbound_task(&self.caller, PROTOCOL, id).await.map_err(|refusal| refused(&refusal, id))?;
         row.ok_or_else(|| A2AError::task_not_found(id))
     }
 
@@ -150,7 +151,8 @@ impl Server for Service {
     }
 
     async fn extended_card(&self) -> Result<AgentCard, A2AError> {
-        Err(A2AError::extended_card_not_configured())
+        let state = self.state.as_ref().ok_or_else(A2AError::extended_card_not_configured)?;
+        Ok(super::extended(state, &self.caller, &self.agent))
     }
 }
 

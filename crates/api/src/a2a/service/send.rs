@@ -3,7 +3,7 @@
 use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
 use factum_a2a::parts::{beside_input, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
-use factum_model::peer::DeliveryMechanism;
+use factum_model::peer::{DeliveryMechanism, Transport};
 use factum_runtime::{PeerMessage, PeerMessageAccepted};
 use futures::stream;
 
@@ -63,7 +63,7 @@ impl Service {
         };
         let said = PeerMessage {
             native_protocol: PROTOCOL,
-            transport: self.transport,
+            transport: Transport::JsonRpc,
             delivery,
             agent: Some(self.agent.to_string()),
             task_id: message.task_id.clone(),

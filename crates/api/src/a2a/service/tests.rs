@@ -12,7 +12,6 @@ use a2a::{
 use factum_a2a::server::{Sent, Server, Update};
 use factum_model::commands::{GetTask, ReadEvents};
 use factum_model::id::TaskId;
-use factum_model::peer::Transport;
 use factum_model::registry::Scopes;
 use factum_model::task::TaskStatus;
 use factum_runtime::{Agents, Caller, Options, Runtime, Secret};
@@ -43,7 +42,7 @@ impl World {
     }
 
     fn service(&self, principal: &str) -> Service {
-        Service::new(&self.runtime, &caller(principal), "demo", Transport::JsonRpc, true)
+        Service::on(&self.runtime, &caller(principal), "demo", true)
     }
 }
 
@@ -307,7 +306,7 @@ async fn contexts_hold_tasks_together() {
     let mut unknown = says("hello");
     unknown.task_id = Some("no-such-task".to_owned());
     assert_eq!(code(alice.send_message(sent(unknown)).await), error_code::TASK_NOT_FOUND);
-    let strict = Service::new(&world.runtime, &caller("agent://alice"), "demo", Transport::JsonRpc, false);
+    let strict = Service::on(&world.runtime, &caller("agent://alice"), "demo", false);
     let mut own = says("hello");
     own.context_id = Some("my-own".to_owned());
     assert_eq!(code(strict.send_message(sent(own.clone())).await), error_code::INVALID_PARAMS);
