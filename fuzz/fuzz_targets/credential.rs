@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     world::with(&AuthOptions::default(), |world| {
         let header = (flags & HEADER != 0).then(|| text.replace("<key>", &world.key));
         let found = world.tokio.block_on(async {
-            let options = AuthOptions { dev, issuers };
+            let options = AuthOptions { dev, issuers, ..AuthOptions::default() };
             let authenticator = Authenticator::new(world.runtime.clone(), options).await.expect("a secret is enough");
             authenticator.authenticate(header.as_deref(), IpAddr::V4(peer)).await
         });

@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
             request.headers_mut().insert(name, value.clone());
         }
     }
-    let dev = AuthOptions { dev: true, issuers: Vec::new() };
+    let dev = AuthOptions { dev: true, ..AuthOptions::default() };
     let status = world::with(&dev, |world| {
         world.tokio.block_on(world.door.http(IpAddr::V4(Ipv4Addr::LOCALHOST), request)).status()
     });

@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
     let issuers = vec![IssuerOptions::new("https://id.example", "factum", keys)];
     world::with(&AuthOptions::default(), |world| {
         world.tokio.block_on(async {
-            let options = AuthOptions { dev: false, issuers };
+            let options = AuthOptions { issuers, ..AuthOptions::default() };
             // A file that says nothing usable stops the start.
             let Ok(authenticator) = Authenticator::new(world.runtime.clone(), options).await else { return };
             let accepts = async |token: &str| {

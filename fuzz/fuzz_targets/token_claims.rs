@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
     let issuers = vec![IssuerOptions::new(ISSUER, "factum", keys)];
     let found = world::with(&AuthOptions::default(), |world| {
         world.tokio.block_on(async {
-            let options = AuthOptions { dev: false, issuers };
+            let options = AuthOptions { issuers, ..AuthOptions::default() };
             let authenticator = Authenticator::new(world.runtime.clone(), options).await.expect("a secret is enough");
             authenticator.authenticate(Some(&token), IpAddr::V4(Ipv4Addr::LOCALHOST)).await
         })

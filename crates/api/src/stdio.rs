@@ -24,7 +24,7 @@ pub async fn stdio(
     mut output: impl AsyncWrite + Send + Unpin + 'static,
     limits: &TransportLimits,
 ) -> io::Result<()> {
-    let auth = Authenticator::new(runtime.clone(), AuthOptions { dev: false, issuers: Vec::new() }).await;
+    let auth = Authenticator::new(runtime.clone(), AuthOptions::default()).await;
     let auth = auth.map_err(|error| io::Error::other(error.to_string()))?;
     let metrics = Arc::new(Metrics::new(Vec::new()));
     let state = State::new(runtime, auth, false, limits.clone(), Duration::from_secs(15), metrics);

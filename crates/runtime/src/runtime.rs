@@ -27,6 +27,7 @@ use crate::cursor::Secret;
 use crate::idempotency::KeyedLocks;
 use crate::messaging::Gate;
 use crate::options::{Options, ShellLimits};
+use crate::peers::PeerPresence;
 use crate::workers::Workers;
 
 /// A handle to a running runtime.
@@ -46,7 +47,9 @@ pub(crate) struct Inner {
     pub(crate) sessions: Cells<SessionState>,
     pub(crate) channels: Cells<ChannelState>,
     pub(crate) peers: Cells<PeerState>,
+    pub(crate) presence: PeerPresence,
     pub(crate) workers: Workers,
+    pub(crate) inbound_channels: crate::inbound::Known,
     pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
@@ -97,6 +100,7 @@ impl Runtime {
             agents: options.agents,
             limits: options.limits,
             workers: Workers::new(&options.shell),
+            inbound_channels: Default::default(),
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,
@@ -105,6 +109,7 @@ impl Runtime {
             sessions: Cells::default(),
             channels: Cells::default(),
             peers: Cells::default(),
+            presence: PeerPresence::default(),
             gate: Gate::default(),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),
@@ -119,6 +124,7 @@ impl Runtime {
         runtime.spawn(crate::timers::run(runtime.clone()));
         runtime.spawn(crate::sweep::run(runtime.clone()));
         runtime.spawn(crate::workers::keep(runtime.clone()));
+        runtime.spawn(crate::peers::keep(runtime.clone()));
         Ok(runtime)
     }
 

@@ -13,9 +13,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("agent", &["model", "sandbox"]),
     ("runtime", &["model", "engine", "store", "agent"]),
-    ("a2a", &["model"]),
-    ("api", &["model", "runtime", "a2a", "push"]),
-    ("testkit", &["model", "engine", "store", "agent", "runtime", "api", "sandbox", "a2a", "push"]),
+    ("outbound", &[]),
+    ("a2a", &["model", "outbound"]),
+    ("api", &["model", "runtime", "a2a", "push", "outbound"]),
+    ("conformance", &["testkit"]),
+    ("testkit", &["model", "engine", "store", "agent", "runtime", "api", "sandbox", "a2a", "push", "outbound"]),
 ];
 
 pub(super) fn check(files: &[File]) -> Vec<Finding> {

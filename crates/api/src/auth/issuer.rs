@@ -4,11 +4,11 @@
 //! (`kid`, `alg`, within the allow-list); keys, addresses and certificates in the header are not looked at. Claims count
 //! once the signature does. The library verifies signatures; the claims are judged here, by the runtime's clock.
 
-use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use factum_model::Timestamp;
+use factum_outbound::{Client, Host, Scheme};
 use factum_runtime::Caller;
 use jsonwebtoken::{Algorithm, AlgorithmFamily, Header, Validation, dangerous, decode, decode_header};
 use secrecy::ExposeSecret;
@@ -17,7 +17,7 @@ use super::claims::Claims;
 use super::keys::{ASYMMETRIC, KeySet, KeysError};
 use super::names;
 use super::options::{AuthSetupError, IssuerKeys, IssuerOptions};
-use super::source::{KeySource, Origin, client};
+use super::source::{KeySource, Origin};
 
 /// The most an issuer's clock may be off.
 const LEEWAY_SECONDS_MAX: u64 = 300;
@@ -60,9 +60,13 @@ pub(super) async fn verify(issuers: &[Issuer], token: &str, now: Timestamp) -> R
 }
 
 impl Issuer {
-    pub(super) async fn open(options: IssuerOptions, now: Timestamp) -> Result<Self, AuthSetupError> {
-        let allowed = check(&options).map_err(|problem| bad_option(&options, problem))?;
-        let keys = open_keys(&options, allowed, now).await;
+    pub(super) async fn open(
+        options: IssuerOptions,
+        outbound: &Client,
+        now: Timestamp,
+    ) -> Result<Self, AuthSetupError> {
+        let allowed = check(&options, outbound).map_err(|problem| bad_option(&options, problem))?;
+        let keys = open_keys(&options, allowed, outbound, now).await;
         let keys = keys.map_err(|source| AuthSetupError::Keys { issuer: options.issuer.clone(), source })?;
         Ok(Self { options, keys })
     }
@@ -99,7 +103,7 @@ impl Issuer {
 }
 
 /// The algorithms an issuer's options allow, or what is wrong with the options.
-fn check(options: &IssuerOptions) -> Result<Vec<Algorithm>, String> {
+fn check(options: &IssuerOptions, outbound: &Client) -> Result<Vec<Algorithm>, String> {
     if options.issuer.is_empty() || options.audience.is_empty() {
         return Err("issuer and audience must not be empty: a token has to be somebody's and for us".to_owned());
     }
@@ -107,7 +111,7 @@ fn check(options: &IssuerOptions) -> Result<Vec<Algorithm>, String> {
         return Err(format!("leeway_seconds is {}, the limit is {LEEWAY_SECONDS_MAX}", options.leeway_seconds));
     }
     if let IssuerKeys::JwksUrl(url) = &options.keys {
-        check_url(url)?;
+        check_url(url, outbound)?;
     }
     let secret = match &options.keys {
         IssuerKeys::Secret(secret) if secret.expose_secret().len() < SECRET_BYTES_MIN => {
@@ -127,14 +131,16 @@ fn check(options: &IssuerOptions) -> Result<Vec<Algorithm>, String> {
 }
 
 /// Keys that arrive in the clear are whoever's is on the way.
-fn check_url(url: &str) -> Result<(), String> {
-    let parsed = reqwest::Url::parse(url).map_err(|error| format!("the address {url} is not one: {error}"))?;
-    let host = parsed.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    match parsed.scheme() {
-        "https" => Ok(()),
-        "http" if loopback => Ok(()),
-        _ => Err(format!("the address {url} must be https, or http on loopback")),
+fn check_url(url: &str, outbound: &Client) -> Result<(), String> {
+    let target = outbound.target(url).map_err(|error| error.to_string())?;
+    let loopback = match target.host() {
+        Host::Name(name) => name == "localhost",
+        Host::Address(address) => address.to_canonical().is_loopback(),
+    };
+    match target.scheme() {
+        Scheme::Https => Ok(()),
+        Scheme::Http if loopback => Ok(()),
+        Scheme::Http => Err(format!("the address {url} must be https, or http on loopback")),
     }
 }
 
@@ -145,6 +151,7 @@ fn bad_option(options: &IssuerOptions, problem: String) -> AuthSetupError {
 async fn open_keys(
     options: &IssuerOptions,
     allowed: Vec<Algorithm>,
+    outbound: &Client,
     now: Timestamp,
 ) -> Result<Arc<KeySource>, KeysError> {
     let origin = match &options.keys {
@@ -153,7 +160,7 @@ async fn open_keys(
         }
         IssuerKeys::JwksFile(path) => Origin::Jwks(path.clone()),
         IssuerKeys::PemFile(path) => Origin::Pem(path.clone()),
-        IssuerKeys::JwksUrl(url) => Origin::Url(url.clone(), client()?),
+        IssuerKeys::JwksUrl(url) => Origin::Url(url.clone(), outbound.clone()),
     };
     let may_wait = matches!(origin, Origin::Url(..));
     match KeySource::open(origin, allowed, now).await {

@@ -18,8 +18,8 @@ pub enum KeysError {
     #[error("the key file {path} cannot be read: {source}")]
     File { path: String, source: std::io::Error },
     #[error("the key set cannot be fetched: {0}")]
-    Fetch(#[from] reqwest::Error),
-    #[error("the key set was answered with status {0}, not 200; redirects are not followed")]
+    Fetch(#[from] factum_outbound::Error),
+    #[error("the key set was answered with status {0}, not 200")]
     Status(u16),
     #[error("the keys are larger than {0} bytes")]
     TooLarge(u64),

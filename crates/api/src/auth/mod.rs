@@ -38,13 +38,14 @@ impl Authenticator {
     /// able to start while its identity provider is down. A file that cannot be read is a mistake and stops the start.
     pub async fn new(runtime: Runtime, options: AuthOptions) -> Result<Self, AuthSetupError> {
         let now = runtime.now();
+        let outbound = factum_outbound::Client::new(options.outbound).map_err(AuthSetupError::Outbound)?;
         let mut issuers: Vec<Issuer> = Vec::with_capacity(options.issuers.len());
         for options in options.issuers {
             if issuers.iter().any(|known| known.name() == options.issuer) {
                 let problem = "is configured twice; one issuer has one set of keys".to_owned();
                 return Err(AuthSetupError::Option { issuer: options.issuer, problem });
             }
-            issuers.push(Issuer::open(options, now).await?);
+            issuers.push(Issuer::open(options, &outbound, now).await?);
         }
         Ok(Self { runtime, dev: options.dev, issuers: issuers.into() })
     }

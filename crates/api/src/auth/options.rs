@@ -12,6 +12,8 @@ pub struct AuthOptions {
     /// The rules of `factum dev`: loopback peers need no credential and may name themselves.
     pub dev: bool,
     pub issuers: Vec<IssuerOptions>,
+    /// What may be reached to fetch keys, and how much of it is read.
+    pub outbound: factum_outbound::Options,
 }
 
 /// Somebody whose tokens (JWTs) are accepted. Whoever holds its keys may speak for every account its tokens name, so two
@@ -41,7 +43,7 @@ pub struct IssuerOptions {
 pub enum IssuerKeys {
     /// A JSON Web Key Set on disk. Read again when it changes.
     JwksFile(PathBuf),
-    /// A JSON Web Key Set behind an address: `https`, or `http` on loopback.
+    /// A JSON Web Key Set behind an address: `https`, or `http` on loopback. A network that is not public has to be allowed.
     JwksUrl(String),
     /// One public key (SPKI or PKCS#1). Read again when it changes.
     PemFile(PathBuf),
@@ -72,4 +74,6 @@ pub enum AuthSetupError {
     Option { issuer: String, problem: String },
     #[error("issuer {issuer:?}: {source}")]
     Keys { issuer: String, source: KeysError },
+    #[error(transparent)]
+    Outbound(factum_outbound::Error),
 }

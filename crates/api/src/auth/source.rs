@@ -10,10 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use factum_model::Timestamp;
+use factum_outbound::Client;
 use jsonwebtoken::Algorithm;
 use parking_lot::RwLock;
-use reqwest::redirect::Policy;
 
 use super::keys::{KeySet, KeysError};
 
@@ -37,7 +38,7 @@ pub(super) enum Origin {
     Fixed,
     Jwks(PathBuf),
     Pem(PathBuf),
-    Url(String, reqwest::Client),
+    Url(String, Client),
 }
 
 /// An issuer's keys as they were last read.
@@ -197,23 +198,12 @@ fn elapsed(from: Timestamp, to: Timestamp) -> Duration {
     to.duration_since(from).unsigned_abs()
 }
 
-/// A client for key sets. Redirects are not followed: an open redirect at the issuer must not choose our keys.
-pub(super) fn client() -> Result<reqwest::Client, KeysError> {
-    let client = reqwest::Client::builder().redirect(Policy::none()).timeout(FETCH_TIMEOUT).no_proxy();
-    Ok(client.user_agent(concat!("factum/", env!("CARGO_PKG_VERSION"))).build()?)
-}
-
-async fn fetch(client: &reqwest::Client, url: &str) -> Result<Vec<u8>, KeysError> {
-    let mut response = client.get(url).send().await?;
-    if response.status() != reqwest::StatusCode::OK {
-        return Err(KeysError::Status(response.status().as_u16()));
+/// The bytes behind an address. Redirects are not followed: an open redirect at the issuer must not choose our keys.
+async fn fetch(client: &Client, url: &str) -> Result<Bytes, KeysError> {
+    let request = client.get(url)?.timeout(FETCH_TIMEOUT).body_bytes_max(KEYS_BYTES_MAX as usize);
+    let answer = request.send().await?;
+    if answer.status != http::StatusCode::OK {
+        return Err(KeysError::Status(answer.status.as_u16()));
     }
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        if (bytes.len() + chunk.len()) as u64 > KEYS_BYTES_MAX {
-            return Err(KeysError::TooLarge(KEYS_BYTES_MAX));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
+    Ok(answer.body)
 }

@@ -60,6 +60,7 @@ pub(super) fn submit(
         status,
         on_busy: OnBusy::Queue,
         idempotency_key: None,
+        decided_through: context.decider(),
         options: Metadata::new(),
         metadata: Metadata::new(),
     };

@@ -9,6 +9,7 @@
 //!   http      echo                 the same stack, answering with what it was sent
 //!   fanout    echo (broadcast)     the same stack, sending on what it was sent
 //!   resume    echo (frames)        the same stack, sending that many events from memory
+//!   reconnect echo (frames)        the same for many clients at once
 //!   sessions  the smallest session
 //!   restart   an empty store
 //!   memory    a session as JSON; a subscriber of echo
@@ -28,6 +29,7 @@ pub(crate) mod fanout;
 pub(crate) mod http;
 pub(crate) mod memory;
 pub(crate) mod messages;
+pub(crate) mod reconnect;
 pub(crate) mod report;
 pub(crate) mod restart;
 pub(crate) mod resume;

@@ -12,14 +12,15 @@ use crate::bench::fanout::Fanout;
 use crate::bench::http::Http;
 use crate::bench::memory::Memory;
 use crate::bench::messages::Publishing;
+use crate::bench::reconnect::Reconnect;
 use crate::bench::restart::Restart;
 use crate::bench::resume::Resume;
 use crate::bench::sessions::Sessions;
 use crate::bench::tasks::Tasks;
 use crate::bench::workers::Workers;
 use crate::bench::{
-    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, restart, resume,
-    sessions, tasks, workers,
+    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, reconnect, restart,
+    resume, sessions, tasks, workers,
 };
 use crate::cli::App;
 use crate::client::Credential;
@@ -50,6 +51,8 @@ enum What {
     Fanout(Fanout),
     /// Catching up on missed events.
     Resume(Resume),
+    /// Many remote channels that come back at once, each far behind.
+    Reconnect(Reconnect),
     /// Opening, appending to and reading sessions by the length of their history.
     Sessions(Sessions),
     /// Starting by what is stored.
@@ -121,6 +124,7 @@ impl What {
             Self::Commits(commits) => commits::run(commits, place).await,
             Self::Fanout(fanout) => fanout::run(fanout, place).await,
             Self::Resume(resume) => resume::run(resume, place).await,
+            Self::Reconnect(reconnect) => reconnect::run(reconnect, place).await,
             Self::Sessions(sessions) => sessions::run(sessions, place).await,
             Self::Restart(restart) => restart::run(restart, place).await,
             Self::Memory(memory) => memory::run(memory, place).await,
@@ -160,6 +164,7 @@ fn quick() -> Vec<What> {
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
+        What::Reconnect(Reconnect { channels: 20, missed: 1_000 }),
         What::Sessions(Sessions { sizes: vec![100, 10_000] }),
         What::Restart(Restart { events: vec![100_000] }),
         What::Memory(Memory { sessions: 1_000, subscribers: 100 }),
@@ -187,6 +192,7 @@ fn thorough() -> Vec<What> {
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
+        What::Reconnect(Reconnect { channels: 1_000, missed: 10_000 }),
         What::Sessions(Sessions { sizes: vec![100, 10_000, 1_000_000] }),
         What::Restart(Restart { events: vec![1_000_000, 10_000_000] }),
         What::Memory(Memory { sessions: 10_000, subscribers: 1_000 }),

@@ -37,7 +37,8 @@ pub(crate) async fn run(dev: Dev, app: &App) -> Result<Exit> {
     let names: Vec<String> = agents.names().map(str::to_owned).collect();
     let opened = host::open(&settings)?;
     host::warn_if_exposed(&opened, &settings, &app.output);
-    let auth = AuthOptions { dev: true, issuers: settings.issuer_options()? };
+    let outbound = settings.outbound_options().with_loopback();
+    let auth = AuthOptions { dev: true, issuers: settings.issuer_options()?, outbound };
     let ready = |address| app.output.note(banner(address, &settings.store.data_dir.display().to_string(), &names));
     serve::listen(opened, &settings, agents, auth, app, ready).await
 }
@@ -61,8 +62,12 @@ fn banner(address: SocketAddr, data_dir: &str, agents: &[String]) -> String {
         ("events", format!("{base}/v1/sessions/{{session_id}}/events"), "pages, or a live stream"),
         ("feed", format!("{base}/v1/feed"), "every stream you may see"),
         ("channels", format!("{base}/v1/channels/{{method}}"), "messaging between agents; `factum channel`"),
-        ("A2A", format!("{base}/a2a"), "channels/*; the card is /.well-known/agent-card.json"),
-        ("gRPC", address.to_string(), "factum.v1.Runtime"),
+        (
+            "A2A",
+            format!("{base}/a2a"),
+            "1.0 and 0.3, also HTTP+JSON and gRPC; the card is /.well-known/agent-card.json",
+        ),
+        ("gRPC", address.to_string(), "factum.v1.Runtime, lf.a2a.v1.A2AService"),
         ("reference", format!("{base}/openapi.json"), "also /schemas"),
         ("operations", format!("{base}/metrics"), "also /healthz and /readyz"),
     ];

@@ -49,7 +49,11 @@ impl Keys {
 pub(crate) const FIELDS: &[(&str, &str, &str)] = &[
     ("issuer", "required", "Compared byte for byte with `iss`."),
     ("audience", "required", "Must be, or be among, `aud`."),
-    ("jwks_url", "one of four", "A JSON Web Key Set behind an address: `https`, or `http` on loopback."),
+    (
+        "jwks_url",
+        "one of four",
+        "A JSON Web Key Set behind an address: `https`, or `http` on loopback. Where it is not public, `[outbound]` has to allow it.",
+    ),
     ("jwks_file", "one of four", "A JSON Web Key Set on disk. Read again when it changes."),
     ("pem_file", "one of four", "One public key (SPKI or PKCS#1). Read again when it changes."),
     ("secret_file", "one of four", "A shared secret for HS256 and its longer kin, alone in a file."),

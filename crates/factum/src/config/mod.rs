@@ -6,10 +6,10 @@
 mod apply;
 mod issuers;
 mod load;
-mod log;
 mod reference;
 mod settings;
 mod value;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 pub(crate) use load::{Flags, Loaded};
-pub(crate) use log::{LogFormat, LogLevel};
 pub(crate) use reference::page as reference_page;
 pub(crate) use settings::Settings;
+pub(crate) use words::{LogFormat, LogLevel};
 
 use crate::failure::Problem;
 

@@ -7,12 +7,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use factum_engine::Limits as EngineLimits;
+use factum_outbound::{Network, Options as OutboundOptions};
 use factum_runtime::ShellLimits;
 use factum_store::Options as StoreOptions;
 
 use super::issuers::Issuer;
-use super::log::{LogFormat, LogLevel};
 use super::value::Value;
+use super::words::{ClientContexts, LogFormat, LogLevel};
 use crate::server::TransportLimits;
 
 /// A setting as the reference and the environment see it.
@@ -206,10 +207,20 @@ settings! {
         message_refs_max: usize = EngineLimits::default().message_refs_max;
         /// Bytes of one message as JSON: parts, references and metadata.
         message_bytes_max: usize = EngineLimits::default().message_bytes_max;
+        /// Addresses that one task's changes are pushed to.
+        push_configs_max: usize = EngineLimits::default().push_configs_max;
         /// Capabilities of one peer.
         capabilities_max: usize = EngineLimits::default().capabilities_max;
         /// Queues that one worker takes runs from.
         worker_queues_max: usize = EngineLimits::default().worker_queues_max;
+        /// Sessions that one remote channel follows.
+        channel_sessions_max: usize = EngineLimits::default().channel_sessions_max;
+        /// Permission questions that one remote channel is asked at once.
+        channel_permissions_max: usize = EngineLimits::default().channel_permissions_max;
+        /// How long a remote channel counts as connected without a sign of life.
+        channel_heartbeat_ms: u64 = EngineLimits::default().channel_heartbeat_ms;
+        /// Events of one stream that a remote channel is sent again after it was away. What is older is said to be missing.
+        replay_events_max: u64 = EngineLimits::default().replay_events_max;
         /// Jobs at work at once in one session.
         jobs_open_max: usize = EngineLimits::default().jobs_open_max;
         /// Items of one job.
@@ -282,10 +293,37 @@ settings! {
         /// Address space for the derived index. Costs nothing until it is used.
         index_map_bytes: usize = StoreOptions::default().index_map_bytes;
     }
+    /// Requests that this server makes: keys of issuers, other agents. Public addresses only, unless said otherwise here.
+    outbound: Outbound {
+        /// Networks that may be reached besides the public internet: `["10.0.0.0/8", "127.0.0.0/8"]`; in the environment
+        /// separated by commas. `factum dev` allows loopback.
+        allow: Vec<Network> = Vec::new();
+        /// How long a lookup and a connection may take.
+        connect_timeout_ms: u64 = millis(OutboundOptions::default().connect_timeout);
+        /// How long a whole answer may take, where it is no stream.
+        timeout_ms: u64 = millis(OutboundOptions::default().timeout);
+        /// How long a stream may be silent before it counts as cut.
+        idle_timeout_ms: u64 = millis(OutboundOptions::default().idle_timeout);
+        /// Bytes of an answer that is no stream.
+        body_bytes_max: usize = OutboundOptions::default().body_bytes_max;
+        /// Bytes of one event of a stream.
+        event_bytes_max: usize = OutboundOptions::default().event_bytes_max;
+    }
     /// Who answers.
     agents: Agents {
         /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer.
         scripts: Vec<PathBuf> = Vec::new(), "FACTUM_SCRIPTS";
+    }
+    /// How agents are reached by other agents (`docs/guides/a2a.md`).
+    a2a: A2a {
+        /// Callers with a credential may have the extended card, which names every agent and the caller's tenant.
+        extended_card: bool = true;
+        /// Push notification configurations are taken, and the card says so.
+        push_notifications: bool = false;
+        /// Extensions, by URI, that every request must activate. A request without one is refused.
+        required_extensions: Vec<String> = Vec::new();
+        /// Whether clients may begin contexts under ids of their own: `accept` or `refuse`.
+        client_contexts: ClientContexts = ClientContexts::Accept;
     }
     /// Whose tokens are accepted, besides the API keys that `factum key create` makes.
     auth: Auth {

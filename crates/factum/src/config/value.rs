@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use factum_outbound::Network;
+
 /// A type that a setting can have.
 pub(crate) trait Value: Sized {
     /// What the reference calls the type, and what an error says was expected.
@@ -62,6 +64,40 @@ impl Value for String {
     }
 }
 
+impl Value for bool {
+    const KIND: &'static str = "true or false";
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        value.as_bool().ok_or_else(|| unexpected::<Self>(value))
+    }
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.trim().parse().map_err(|_| unexpected::<Self>(format_args!("{text:?}")))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for Vec<String> {
+    const KIND: &'static str = "a list of texts";
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        let list = value.as_array().ok_or_else(|| unexpected::<Self>(value))?;
+        list.iter().map(|text| String::from_toml(text).map_err(|_| unexpected::<Self>(value))).collect()
+    }
+
+    /// In text the list is separated by commas.
+    fn from_text(text: &str) -> Result<Self, String> {
+        Ok(text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn show(&self) -> String {
+        format!("[{}]", self.iter().map(Value::show).collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Value for PathBuf {
     const KIND: &'static str = "a path";
 
@@ -93,6 +129,35 @@ impl Value for Vec<PathBuf> {
 
     fn show(&self) -> String {
         format!("[{}]", self.iter().map(Value::show).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Value for Vec<Network> {
+    const KIND: &'static str = "a list of networks";
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        let list = value.as_array().ok_or_else(|| unexpected::<Self>(value))?;
+        list.iter()
+            .map(|network| network.as_str().ok_or_else(|| unexpected::<Self>(value)).and_then(network_of))
+            .collect()
+    }
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.split(',').map(str::trim).filter(|network| !network.is_empty()).map(network_of).collect()
+    }
+
+    fn show(&self) -> String {
+        format!("[{}]", self.iter().map(|network| format!("\"{network}\"")).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// One network. Bits behind its length are a mistake: `10.1.2.3/8` is either `10.0.0.0/8` or `10.1.2.3/32`.
+fn network_of(text: &str) -> Result<Network, String> {
+    let network = text.parse::<Network>().map_err(|_| format!("{text:?} is no network such as \"10.0.0.0/8\""))?;
+    if network.addr() == network.network() {
+        Ok(network)
+    } else {
+        Err(format!("{text:?} names an address in a network; write {:?}", network.trunc().to_string()))
     }
 }
 
@@ -131,5 +196,18 @@ mod tests {
         assert_eq!(Vec::<PathBuf>::from_text("a.toml:b.toml"), Ok(vec!["a.toml".into(), "b.toml".into()]));
         assert_eq!(Vec::<PathBuf>::from_toml(&toml("['a']")), Ok(vec!["a".into()]));
         assert!(Vec::<PathBuf>::from_toml(&toml("[1]")).is_err());
+        let networks = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
+        assert_eq!(Vec::<Network>::from_text("10.0.0.0/8, fd00::/8"), Ok(networks.clone()));
+        assert_eq!(Vec::<Network>::from_toml(&toml("['10.0.0.0/8', 'fd00::/8']")), Ok(networks.clone()));
+        assert_eq!(networks.show(), "[\"10.0.0.0/8\", \"fd00::/8\"]");
+        let close = "\"10.1.2.3/8\" names an address in a network; write \"10.0.0.0/8\"";
+        assert_eq!(Vec::<Network>::from_text("10.1.2.3/8"), Err(close.into()));
+        assert!(Vec::<Network>::from_text("10.0.0.0").is_err());
+        assert_eq!(bool::from_toml(&toml("true")), Ok(true));
+        assert_eq!(bool::from_text(" false "), Ok(false));
+        assert_eq!(bool::from_text("yes"), Err("expected true or false, got \"yes\"".into()));
+        assert_eq!(Vec::<String>::from_text("a, b,"), Ok(vec!["a".into(), "b".into()]));
+        assert_eq!(Vec::<String>::from_toml(&toml("['a']")), Ok(vec!["a".into()]));
+        assert!(Vec::<String>::from_toml(&toml("[1]")).is_err());
     }
 }

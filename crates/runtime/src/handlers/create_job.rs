@@ -7,7 +7,6 @@ use factum_model::Refusal;
 use factum_model::commands::{CreateJob, CreateJobResult};
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::{Repeat, job_key};
 use crate::runtime::Runtime;
@@ -28,7 +27,7 @@ impl Handle<CreateJob> for Runtime {
             (named, _) => named.clone(),
         };
         let session_id = target.clone().unwrap_or_else(|| self.new_session_id());
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             // An agent that is not known is told only to those who may see the session.
             create_job(state, &session_id, &agent?, &rows, &command, context)

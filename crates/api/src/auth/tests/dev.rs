@@ -6,7 +6,7 @@ use super::*;
 
 async fn caller(dev: bool, authorization: Option<&str>, peer: IpAddr) -> Option<(String, String, Scopes)> {
     let world = World::new().await;
-    let options = AuthOptions { dev, issuers: Vec::new() };
+    let options = AuthOptions { dev, ..AuthOptions::default() };
     let authenticator = Authenticator::new(world.runtime.clone(), options).await.unwrap();
     match authenticator.authenticate(authorization, peer).await {
         Ok(caller) => Some((caller.principal.to_string(), caller.account.to_string(), (*caller.scopes).clone())),

@@ -73,13 +73,18 @@ impl World {
     }
 
     async fn authenticator(&self, issuers: Vec<IssuerOptions>) -> Authenticator {
-        Authenticator::new(self.runtime.clone(), AuthOptions { dev: false, issuers }).await.unwrap()
+        Authenticator::new(self.runtime.clone(), options(issuers)).await.unwrap()
     }
 
     /// One issuer with these keys.
     async fn with_keys(&self, keys: IssuerKeys) -> Authenticator {
         self.authenticator(vec![IssuerOptions::new(ISSUER, AUDIENCE, keys)]).await
     }
+}
+
+/// Key servers of tests are on loopback.
+fn options(issuers: Vec<IssuerOptions>) -> AuthOptions {
+    AuthOptions { issuers, outbound: factum_outbound::Options::default().with_loopback(), ..AuthOptions::default() }
 }
 
 /// Who a caller is, for comparing.

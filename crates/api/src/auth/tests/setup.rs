@@ -8,8 +8,7 @@ const SECRET: &str = "a secret that two sides share, long enough";
 type Kind = fn(PathBuf) -> IssuerKeys;
 
 async fn problem(world: &World, issuers: Vec<IssuerOptions>) -> String {
-    let options = AuthOptions { dev: false, issuers };
-    match Authenticator::new(world.runtime.clone(), options).await {
+    match Authenticator::new(world.runtime.clone(), AuthOptions { issuers, ..AuthOptions::default() }).await {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     }
@@ -39,8 +38,12 @@ async fn options_that_cannot_be_meant() {
         (with(jwks(), |options| options.algorithms = vec!["none".into()]), "is not known"),
         (with(jwks(), |options| options.algorithms = vec!["RS256".into()]), "none of the keys"),
         (with(url("http://id.example/jwks"), |_| ()), "must be https"),
-        (with(url("file:///etc/passwd"), |_| ()), "must be https"),
-        (with(url("jwks"), |_| ()), "is not one"),
+        (with(url("file:///etc/passwd"), |_| ()), "must begin with http:// or https://"),
+        (with(url("jwks"), |_| ()), "must begin with http:// or https://"),
+        (with(url("https://2130706433/jwks"), |_| ()), "four decimal numbers"),
+        (with(url("http://localhost/jwks"), |_| ()), "allow below [outbound]"),
+        (with(url("http://127.0.0.1/jwks"), |_| ()), "allow below [outbound]"),
+        (with(url("https://10.0.0.1/jwks"), |_| ()), "allow below [outbound]"),
         ([with(secret(), |_| ()), with(secret(), |_| ())].concat(), "configured twice"),
     ];
     for (issuers, expected) in table {

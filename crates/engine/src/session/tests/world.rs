@@ -91,6 +91,7 @@ impl World {
             ids: &mut self.ids,
             caller: self.caller,
             account: ACCOUNT,
+            through: None,
             limits: &self.limits,
             prelude: u64::from(self.key.is_some()),
             opening: &opening,

@@ -16,7 +16,6 @@ use factum_model::{Command, ErrorCode, Refusal};
 use serde::de::DeserializeOwned;
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::error::read_refusal;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
@@ -58,7 +57,7 @@ impl Runtime {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let mut tries = 0;
         loop {
             let rows = self.task_rows(caller, named).await?;

@@ -1,0 +1,189 @@
+//! Reading an agent's card in each of its forms, as far as a caller needs it.
+//!
+//! A card is a stranger's word. What it names is used only through the guarded client, and a credential follows it to
+//! another origin only where its signature was verified.
+
+use a2a::{TRANSPORT_PROTOCOL_HTTP_JSON, TRANSPORT_PROTOCOL_JSONRPC};
+use serde_json::Value;
+
+use super::failure::{Failure, cut};
+use crate::extension::MESSAGING_URI;
+use crate::version::Version;
+
+/// The most interfaces of a card that are looked at.
+const INTERFACES_MAX: usize = 32;
+
+/// How a peer is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    JsonRpc,
+    HttpJson,
+}
+
+/// One way to a peer that this side speaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    pub url: String,
+    pub binding: Binding,
+    pub version: Version,
+    pub tenant: Option<String>,
+}
+
+/// What came of a card's signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signature {
+    Absent,
+    /// There are some, and no keys to check them by.
+    Unchecked,
+    Verified,
+}
+
+/// What a card says, as far as a caller needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeerCard {
+    pub name: String,
+    pub streaming: bool,
+    /// Whether sending again with the same `Idempotency-Key` is safe.
+    pub idempotent: bool,
+    /// Those that this side speaks, best first.
+    pub interfaces: Vec<Interface>,
+    /// What the card offers besides, for an error that helps.
+    pub others: Vec<String>,
+    pub signature: Signature,
+    /// As it was read.
+    pub json: Value,
+}
+
+impl PeerCard {
+    pub(super) fn read(json: Value, signature: Signature) -> Result<Self, Failure> {
+        let Some(name) = json.get("name").and_then(Value::as_str) else {
+            return Err(Failure::malformed("the agent card has no name"));
+        };
+        let offered = offered(&json);
+        let (spoken, others): (Vec<_>, Vec<_>) = offered.into_iter().partition(|offer| offer.spoken().is_some());
+        let mut interfaces: Vec<Interface> = spoken.iter().filter_map(Offer::spoken).collect();
+        // The newest version first; within one, the card's own order.
+        interfaces.sort_by_key(|interface| std::cmp::Reverse(interface.version));
+        let mut distinct: Vec<Interface> = Vec::new();
+        for interface in interfaces {
+            if !distinct.contains(&interface) {
+                distinct.push(interface);
+            }
+        }
+        let capability = |name: &str| json["capabilities"].get(name).and_then(Value::as_bool).unwrap_or(false);
+        let extension = |uri: &str| {
+            let list = json["capabilities"].get("extensions").and_then(Value::as_array);
+            list.is_some_and(|list| list.iter().any(|extension| extension["uri"] == uri))
+        };
+        Ok(Self {
+            name: cut(name),
+            streaming: capability("streaming"),
+            // Whoever offers our extension is one of us, and keeps keys.
+            idempotent: extension(MESSAGING_URI),
+            interfaces: distinct,
+            others: others.iter().map(|offer| format!("{} {}", offer.binding, offer.version)).collect(),
+            signature,
+            json,
+        })
+    }
+}
+
+/// One interface as a card offers it.
+struct Offer {
+    url: String,
+    binding: String,
+    version: String,
+    tenant: Option<String>,
+}
+
+impl Offer {
+    fn spoken(&self) -> Option<Interface> {
+        let binding = match self.binding.as_str() {
+            TRANSPORT_PROTOCOL_JSONRPC => Binding::JsonRpc,
+            TRANSPORT_PROTOCOL_HTTP_JSON => Binding::HttpJson,
+            _ => return None,
+        };
+        let version = Version::parse(Some(&self.version)).ok()?.unwrap_or(Version::V0_3);
+        Some(Interface { url: self.url.clone(), binding, version, tenant: self.tenant.clone() })
+    }
+}
+
+fn offered(json: &Value) -> Vec<Offer> {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(cut);
+    let list = |name: &str| json.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let new = list("supportedInterfaces").into_iter().filter_map(|entry| {
+        Some(Offer {
+            url: text(&entry, "url")?,
+            binding: text(&entry, "protocolBinding")?,
+            version: text(&entry, "protocolVersion")?,
+            tenant: text(&entry, "tenant").filter(|tenant| !tenant.is_empty()),
+        })
+    });
+    // 0.3 says one version for all. A card that says none is of April 2025, which this side does not speak.
+    let version = text(json, "protocolVersion").unwrap_or_else(|| "2025-04".to_owned());
+    let main = text(json, "url").map(|url| {
+        let binding = text(json, "preferredTransport").unwrap_or_else(|| TRANSPORT_PROTOCOL_JSONRPC.to_owned());
+        Offer { url, binding, version: version.clone(), tenant: None }
+    });
+    let more = list("additionalInterfaces").into_iter().filter_map(|entry| {
+        let (url, binding) = (text(&entry, "url")?, text(&entry, "transport")?);
+        Some(Offer { url, binding, version: version.clone(), tenant: None })
+    });
+    new.chain(main).chain(more).take(INTERFACES_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ways(json: Value) -> Vec<(String, Binding, Version)> {
+        let card = PeerCard::read(json, Signature::Absent).unwrap();
+        card.interfaces.into_iter().map(|way| (way.url, way.binding, way.version)).collect()
+    }
+
+    fn way(url: &str, binding: Binding, version: Version) -> (String, Binding, Version) {
+        (url.to_owned(), binding, version)
+    }
+
+    #[test]
+    fn the_best_way_that_both_speak_comes_first() {
+        let new = json!({ "name": "a", "supportedInterfaces": [
+            { "url": "g", "protocolBinding": "GRPC", "protocolVersion": "1.0" },
+            { "url": "old", "protocolBinding": "JSONRPC", "protocolVersion": "0.3" },
+            { "url": "rest", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0.1" },
+            { "url": "rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0" },
+            { "url": "future", "protocolBinding": "JSONRPC", "protocolVersion": "2.0" },
+        ]});
+        let expected = [
+            way("rest", Binding::HttpJson, Version::V1_0),
+            way("rpc", Binding::JsonRpc, Version::V1_0),
+            way("old", Binding::JsonRpc, Version::V0_3),
+        ];
+        assert_eq!(ways(new.clone()), expected);
+        assert_eq!(PeerCard::read(new, Signature::Absent).unwrap().others, ["GRPC 1.0", "JSONRPC 2.0"]);
+
+        let old = json!({ "name": "a", "url": "main", "protocolVersion": "0.3.0", "preferredTransport": "HTTP+JSON",
+        "additionalInterfaces": [
+            { "url": "main", "transport": "HTTP+JSON" },
+            { "url": "rpc", "transport": "JSONRPC" },
+        ]});
+        let expected = [way("main", Binding::HttpJson, Version::V0_3), way("rpc", Binding::JsonRpc, Version::V0_3)];
+        assert_eq!(ways(old), expected);
+    }
+
+    #[test]
+    fn a_card_of_april_2025_offers_nothing_that_this_side_speaks_and_says_what() {
+        let card = json!({ "name": "a", "url": "main", "capabilities": { "streaming": true } });
+        let card = PeerCard::read(card, Signature::Absent).unwrap();
+        assert_eq!((card.interfaces, card.others, card.streaming), (vec![], vec!["JSONRPC 2025-04".to_owned()], true));
+    }
+
+    #[test]
+    fn what_is_no_card_is_malformed() {
+        for json in [json!(null), json!([]), json!({ "url": "x" }), json!({ "name": 7 })] {
+            assert!(matches!(PeerCard::read(json, Signature::Absent), Err(Failure::Malformed { .. })));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Why a peer did not do what it was asked, by what can be done about it.
+
+use a2a::{A2AError, error_code};
+use factum_outbound::Error as Outbound;
+use http::StatusCode;
+
+/// Why there is no answer that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// No way there, or nobody able to answer. Later it may work.
+    #[error("the peer cannot be reached: {problem}")]
+    Network {
+        problem: String,
+        /// Whether the request may have been carried out all the same.
+        may_have_arrived: bool,
+    },
+    /// The peer does not let us in. Somebody has to change a credential.
+    #[error("the peer does not let us in: {problem}")]
+    Auth { problem: String },
+    /// The peer knows no such task, any more or for us.
+    #[error("the peer knows no such task: {problem}")]
+    Missing { problem: String },
+    /// The peer understood and does not do it.
+    #[error("the peer refuses ({code}): {message}")]
+    Refused { code: i32, message: String },
+    /// What came back is not A2A as we know it.
+    #[error("the peer's answer cannot be understood: {problem}")]
+    Malformed { problem: String, may_have_arrived: bool },
+}
+
+/// The most characters of a peer's words that are kept.
+const WORDS_MAX: usize = 500;
+
+impl Failure {
+    /// Whether what was asked may have been carried out although there is no answer.
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Network { may_have_arrived, .. } | Self::Malformed { may_have_arrived, .. } => *may_have_arrived,
+            Self::Auth { .. } | Self::Missing { .. } | Self::Refused { .. } => false,
+        }
+    }
+
+    pub(super) fn malformed(problem: impl Into<String>) -> Self {
+        Self::Malformed { problem: cut(&problem.into()), may_have_arrived: true }
+    }
+
+    /// A peer's error, whichever binding it came by.
+    pub(super) fn said(error: &A2AError) -> Self {
+        let message = cut(&error.message);
+        match error.code {
+            error_code::TASK_NOT_FOUND => Self::Missing { problem: message },
+            // The peer broke while it was at it: nobody knows how far it got.
+            error_code::INTERNAL_ERROR => Self::Network { problem: message, may_have_arrived: true },
+            code => Self::Refused { code, message },
+        }
+    }
+
+    /// A status that says enough by itself, whatever the body says.
+    pub(super) fn by_status(status: StatusCode, body: &[u8]) -> Option<Self> {
+        let problem = || cut(&format!("{status}: {}", String::from_utf8_lossy(body)));
+        match status.as_u16() {
+            401 | 403 | 407 => Some(Self::Auth { problem: problem() }),
+            429 | 503 => Some(Self::Network { problem: problem(), may_have_arrived: false }),
+            408 | 425 | 502 | 504 => Some(Self::Network { problem: problem(), may_have_arrived: true }),
+            _ => None,
+        }
+    }
+}
+
+impl From<Outbound> for Failure {
+    fn from(error: Outbound) -> Self {
+        let (problem, may_have_arrived) = (error.to_string(), !error.is_before_sending());
+        match error {
+            Outbound::TooLarge { .. } => Self::Malformed { problem, may_have_arrived },
+            // Whoever points elsewhere has not done it.
+            Outbound::Redirected { .. } => Self::Network { problem, may_have_arrived: false },
+            _ => Self::Network { problem, may_have_arrived },
+        }
+    }
+}
+
+/// A peer's words, not endless and on one line.
+pub(super) fn cut(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().count() <= WORDS_MAX { line } else { line.chars().take(WORDS_MAX).chain(['…']).collect() }
+}

@@ -1,0 +1,31 @@
+//! The other side of A2A: asking an agent elsewhere to do something.
+//!
+//! [`discover`] reads an agent's card, checks its signature, and chooses an interface that both sides speak; the [`Peer`]
+//! that comes out of it sends, streams, reads, lists, cancels and subscribes. Whatever version and binding the peer speaks,
+//! what goes in and comes out are the types of 1.0; 0.3 is mapped at the edge (`v0_3`). Every failure is one of five kinds
+//! by what can be done about it (`failure`).
+//!
+//! Deliberately absent: retries, reconnecting and remembering. Whoever delegates knows what may be sent twice. gRPC is not
+//! spoken by this side; every peer that offers it is asked over another binding, and one that offers nothing else is told
+//! so by name.
+
+mod card;
+mod credential;
+mod discover;
+mod failure;
+mod operation;
+mod peer;
+mod rest;
+mod rpc;
+mod updates;
+mod v0_3;
+
+pub use card::{Binding, Interface, PeerCard, Signature};
+pub use credential::Credential;
+pub use discover::{PeerOptions, Trust, VerifyCard, discover};
+pub use failure::Failure;
+pub use peer::Peer;
+pub use updates::{PeerUpdate, PeerUpdates};
+
+#[cfg(test)]
+mod tests;

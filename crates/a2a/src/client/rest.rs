@@ -1,0 +1,79 @@
+//! The HTTP+JSON binding: an address for each operation, and errors by status and `ErrorInfo`.
+
+use a2a::{A2AError, reason_to_error_code};
+use factum_outbound::{Answer, Client, Request};
+use http::Method;
+use serde_json::Value;
+
+use super::card::Interface;
+use super::failure::{Failure, cut};
+use super::operation::{Operation, escaped};
+use crate::version::Version;
+
+pub(super) fn request(
+    client: &Client,
+    interface: &Interface,
+    operation: Operation,
+    task_id: &str,
+    params: Value,
+) -> Result<Request, Failure> {
+    let base = interface.url.trim_end_matches('/');
+    let (method, path) = operation.path(task_id);
+    // 0.3 stands below `/v1`; a card may name it already or not.
+    let prefix = match (interface.version, &interface.tenant) {
+        (Version::V0_3, _) if base.ends_with("/v1") => String::new(),
+        (Version::V0_3, _) => "/v1".to_owned(),
+        (Version::V1_0, Some(tenant)) => format!("/{}", escaped(tenant)),
+        (Version::V1_0, None) => String::new(),
+    };
+    if method == Method::GET {
+        return Ok(client.get(&format!("{base}{prefix}{path}{}", query(&params)))?);
+    }
+    let media_type = match interface.version {
+        Version::V1_0 => "application/a2a+json",
+        Version::V0_3 => "application/json",
+    };
+    Ok(client.post(&format!("{base}{prefix}{path}"))?.body(media_type, params.to_string()))
+}
+
+/// The members of a request that has no body. The id is in the path already.
+fn query(params: &Value) -> String {
+    let members = params.as_object().into_iter().flatten().filter(|(name, _)| *name != "id");
+    let pairs: Vec<String> = members
+        .map(|(name, value)| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            format!("{name}={}", escaped(&text))
+        })
+        .collect();
+    if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+}
+
+pub(super) fn result(operation: Operation, answer: &Answer) -> Result<Value, Failure> {
+    if answer.status.is_success() {
+        return serde_json::from_slice(&answer.body).map_err(|error| Failure::malformed(format!("not JSON: {error}")));
+    }
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    if let Some(failure) = said(&body) {
+        return Err(failure);
+    }
+    if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
+        return Err(failure);
+    }
+    let problem = cut(&format!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body)));
+    Err(match answer.status.as_u16() {
+        404 | 410 if operation.names_task() => Failure::Missing { problem },
+        500.. => Failure::Network { problem, may_have_arrived: true },
+        status => Failure::Refused { code: i32::from(status), message: problem },
+    })
+}
+
+/// The A2A error that a body names: by `ErrorInfo`, or by a number as JSON-RPC has it.
+pub(super) fn said(body: &Value) -> Option<Failure> {
+    let error = body.get("error").unwrap_or(body);
+    let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+    let details = error.get("details").and_then(Value::as_array);
+    let reason = details.into_iter().flatten().find_map(|detail| detail.get("reason").and_then(Value::as_str));
+    let number = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+    let code = reason.and_then(reason_to_error_code).or(number.filter(|code| *code < 0))?;
+    Some(Failure::said(&A2AError::new(code, message)))
+}

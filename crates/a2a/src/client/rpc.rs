@@ -1,0 +1,55 @@
+//! The JSON-RPC binding: one address, a method in the body, a result or an error in the answer.
+
+use a2a::A2AError;
+use factum_outbound::{Answer, Client, Request};
+use serde_json::{Value, json};
+
+use super::card::Interface;
+use super::failure::Failure;
+use super::operation::Operation;
+
+pub(super) fn request(
+    client: &Client,
+    interface: &Interface,
+    operation: Operation,
+    mut params: Value,
+) -> Result<Request, Failure> {
+    let method = operation.method(interface.version).ok_or_else(|| Failure::Refused {
+        code: a2a::error_code::METHOD_NOT_FOUND,
+        message: format!("{operation:?} is not an operation of A2A {}", interface.version.as_str()),
+    })?;
+    if let (Some(tenant), Some(params)) = (&interface.tenant, params.as_object_mut()) {
+        params.insert("tenant".to_owned(), tenant.as_str().into());
+    }
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+    Ok(client.post(&interface.url)?.body("application/json", body))
+}
+
+pub(super) fn result(answer: &Answer) -> Result<Value, Failure> {
+    if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
+        return Err(failure);
+    }
+    match serde_json::from_slice::<Value>(&answer.body) {
+        Ok(body) => outcome(body),
+        Err(_) if answer.status.is_server_error() => {
+            Err(Failure::Network { problem: answer.status.to_string(), may_have_arrived: true })
+        }
+        Err(error) => Err(Failure::malformed(format!("{}, and not JSON: {error}", answer.status))),
+    }
+}
+
+/// What a response holds, whole or as one event of a stream.
+pub(super) fn outcome(mut body: Value) -> Result<Value, Failure> {
+    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
+        let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+        let message = error.get("message").and_then(Value::as_str).unwrap_or("no message");
+        return match code {
+            Some(code) => Err(Failure::said(&A2AError::new(code, message))),
+            None => Err(Failure::malformed(format!("an error without a code: {message}"))),
+        };
+    }
+    match body.get_mut("result") {
+        Some(result) => Ok(result.take()),
+        None => Err(Failure::malformed("neither a result nor an error")),
+    }
+}

@@ -1,0 +1,134 @@
+//! Finding a peer: where cards are, which are believed, and where a credential goes.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use serde_json::{Value, json};
+
+use super::super::{Binding, Failure, PeerOptions, Signature, Trust, VerifyCard, discover};
+use super::fake::{CARD, Fake, card, client, json_of, not_found};
+use crate::version::Version;
+
+#[tokio::test]
+async fn a_card_is_found_where_each_version_puts_it() {
+    let new = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/a2a", "HTTP+JSON", "1.0"),
+        _ => not_found(),
+    });
+    let peer = new.await;
+    let found = peer.discover().await.unwrap();
+    assert_eq!((found.interface().binding, found.interface().version), (Binding::HttpJson, Version::V1_0));
+    assert_eq!(peer.last().header("A2A-Version"), "1.0");
+
+    let old = Fake::start(|asked, address| match asked.path.as_str() {
+        "/.well-known/agent.json" => json_of(json!({
+            "name": "old", "url": format!("http://{address}/"), "protocolVersion": "0.3.0", "capabilities": {},
+        })),
+        _ => not_found(),
+    })
+    .await;
+    let found = old.discover().await.unwrap();
+    assert_eq!((found.interface().binding, found.interface().version), (Binding::JsonRpc, Version::V0_3));
+    let paths: Vec<String> = old.asked().into_iter().map(|asked| asked.path).collect();
+    assert_eq!(paths, [CARD, "/.well-known/agent.json"]);
+
+    let options = PeerOptions { url: format!("http://{}{CARD}", peer.address), ..PeerOptions::default() };
+    assert_eq!(discover(&client(), options).await.unwrap().card().name, "fake");
+}
+
+#[tokio::test]
+async fn a_peer_that_offers_nothing_we_speak_is_told_so_by_name() {
+    let peer = Fake::start(|_, address| card(address, "", "GRPC", "1.0")).await;
+    let Err(Failure::Refused { message, .. }) = peer.discover().await else { panic!("found") };
+    assert!(message.contains("JSONRPC and HTTP+JSON in 1.0 and 0.3") && message.contains("GRPC 1.0"), "{message}");
+}
+
+#[tokio::test]
+async fn a_credential_does_not_follow_an_unsigned_card_to_another_origin() {
+    let peer = Fake::start(|_, _| card("127.0.0.9:9".parse().unwrap(), "", "JSONRPC", "1.0")).await;
+    let Err(Failure::Refused { message, .. }) = peer.with_bearer("secret").await else { panic!("found") };
+    assert!(message.contains("another origin"), "{message}");
+    assert!(peer.discover().await.is_ok(), "without a credential there is nothing to lose");
+}
+
+#[tokio::test]
+async fn an_interface_that_may_not_be_reached_is_not_used() {
+    let peer = Fake::start(|_, _| card("169.254.169.254:80".parse().unwrap(), "", "JSONRPC", "1.0")).await;
+    let Err(Failure::Refused { message, .. }) = peer.discover().await else { panic!("found") };
+    assert!(message.contains("link-local"), "{message}");
+}
+
+/// Stands in for the check of a signature: says yes to cards that carry what the keys say.
+fn fake_verify() -> VerifyCard {
+    Arc::new(
+        |card: &Value, jwks: &Value| {
+            if card["signatures"][0]["signature"] == jwks["good"] { Ok(()) } else { Err("no key fits".to_owned()) }
+        },
+    )
+}
+
+fn signed(address: std::net::SocketAddr, jku: &str) -> Value {
+    use base64::Engine;
+    let header = json!({ "alg": "ES256", "kid": "1", "jku": jku }).to_string();
+    let protected = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(header);
+    json!({
+        "name": "signed", "capabilities": {},
+        "supportedInterfaces": [
+            { "url": format!("http://{address}/a2a"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }
+        ],
+        "signatures": [{ "protected": protected, "signature": "good one" }],
+    })
+}
+
+#[tokio::test]
+async fn a_card_is_believed_by_what_configuration_trusts() {
+    let peer = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => json_of(signed(address, &format!("http://{address}/keys"))),
+        "/keys" => json_of(json!({ "good": "good one" })),
+        _ => not_found(),
+    })
+    .await;
+    let verify = fake_verify;
+    let keys = |good: &str| Trust::Keys { jwks: json!({ "good": good }), verify: verify() };
+    let table = [
+        (Trust::Connection, Ok(Signature::Unchecked)),
+        (keys("good one"), Ok(Signature::Verified)),
+        (keys("another"), Err("no key fits")),
+        (Trust::OwnKeys { verify: verify() }, Ok(Signature::Verified)),
+    ];
+    for (trust, expected) in table {
+        let shown = format!("{trust:?}");
+        let found = discover(&client(), PeerOptions { trust, ..peer.options() }).await;
+        match (found, expected) {
+            (Ok(found), Ok(signature)) => assert_eq!(found.card().signature, signature, "{shown}"),
+            (Err(Failure::Refused { message, .. }), Err(words)) => assert!(message.contains(words), "{message}"),
+            (found, _) => panic!("{shown}: {found:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_elsewhere_and_missing_signatures_are_not_believed() {
+    let elsewhere = Fake::start(|_, address| json_of(signed(address, "http://127.0.0.9/keys"))).await;
+    let unsigned = Fake::start(|_, address| card(address, "", "JSONRPC", "1.0")).await;
+    for (peer, words) in [(&elsewhere, "not at the peer's own address"), (&unsigned, "it is not signed")] {
+        let options = PeerOptions { trust: Trust::OwnKeys { verify: fake_verify() }, ..peer.options() };
+        let Err(Failure::Refused { message, .. }) = discover(&client(), options).await else { panic!("believed") };
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn what_keeps_a_card_from_being_read_is_told_apart() {
+    let table: [(super::fake::Answering, fn(&Failure) -> bool); 4] = [
+        (|_, _| StatusCode::UNAUTHORIZED.into_response(), |f| matches!(f, Failure::Auth { .. })),
+        (|_, _| StatusCode::SERVICE_UNAVAILABLE.into_response(), |f| matches!(f, Failure::Network { .. })),
+        (|_, _| not_found(), |f| matches!(f, Failure::Malformed { .. })),
+        (|_, _| "<html>".into_response(), |f| matches!(f, Failure::Malformed { .. })),
+    ];
+    for (answering, expected) in table {
+        let failure = Fake::start(answering).await.discover().await.unwrap_err();
+        assert!(expected(&failure), "{failure:?}");
+    }
+}

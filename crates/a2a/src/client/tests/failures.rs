@@ -1,0 +1,136 @@
+//! Whatever goes wrong is one of five kinds, and says whether the request may have arrived.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::super::Failure;
+use super::fake::{Asked, CARD, Fake, card, events, json_of, not_found};
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    Network(bool),
+    Auth,
+    Missing,
+    Refused(i32),
+    Malformed,
+}
+
+fn kind(failure: &Failure) -> Kind {
+    match failure {
+        Failure::Network { may_have_arrived, .. } => Kind::Network(*may_have_arrived),
+        Failure::Auth { .. } => Kind::Auth,
+        Failure::Missing { .. } => Kind::Missing,
+        Failure::Refused { code, .. } => Kind::Refused(*code),
+        Failure::Malformed { .. } => Kind::Malformed,
+    }
+}
+
+fn rpc_error(code: i32) -> Response {
+    json_of(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "no" } }))
+}
+
+fn rest_error(status: u16, reason: &str) -> Response {
+    let info =
+        json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "a2a-protocol.org" });
+    let body = json!({ "error": { "code": status, "status": "X", "message": "no", "details": [info] } });
+    (StatusCode::from_u16(status).unwrap(), body.to_string()).into_response()
+}
+
+/// By the id of the task that is asked for.
+fn answers(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    let id = asked.body["params"]["id"].as_str().unwrap_or_default();
+    let rest = asked.path.strip_prefix("/rest/tasks/");
+    match (asked.path.as_str(), rest.unwrap_or(id)) {
+        (CARD, _) => card(address, "/rpc", "JSONRPC", "1.0"),
+        ("/rest/.well-known/agent-card.json", _) => card(address, "/rest", "HTTP+JSON", "1.0"),
+        ("/rpc", "gone") => rpc_error(-32001),
+        ("/rpc", "over") => rpc_error(-32004),
+        ("/rpc", "broken") => rpc_error(-32603),
+        (_, "gone") => rest_error(404, "TASK_NOT_FOUND"),
+        (_, "over") => rest_error(400, "UNSUPPORTED_OPERATION"),
+        (_, "broken") => rest_error(500, "INTERNAL_ERROR"),
+        (_, "secret") => StatusCode::UNAUTHORIZED.into_response(),
+        (_, "forbidden") => StatusCode::FORBIDDEN.into_response(),
+        (_, "busy") => StatusCode::TOO_MANY_REQUESTS.into_response(),
+        (_, "gateway") => StatusCode::BAD_GATEWAY.into_response(),
+        (_, "html") => "<html>".into_response(),
+        (_, "other") => json_of(json!({ "jsonrpc": "2.0", "id": 1, "result": { "id": 7 } })),
+        (_, "elsewhere") => axum::response::Redirect::temporary("/").into_response(),
+        _ => not_found(),
+    }
+}
+
+#[tokio::test]
+async fn every_failure_is_of_one_kind() {
+    let fake = Fake::start(answers).await;
+    let rpc = fake.discover().await.unwrap();
+    let options = super::super::PeerOptions { url: format!("http://{}/rest", fake.address), ..fake.options() };
+    let rest = super::super::discover(&super::fake::client(), options).await.unwrap();
+    let table = [
+        ("gone", Kind::Missing),
+        ("over", Kind::Refused(-32004)),
+        ("broken", Kind::Network(true)),
+        ("secret", Kind::Auth),
+        ("forbidden", Kind::Auth),
+        ("busy", Kind::Network(false)),
+        ("gateway", Kind::Network(true)),
+        ("html", Kind::Malformed),
+        ("other", Kind::Malformed),
+        ("elsewhere", Kind::Network(false)),
+    ];
+    for (id, expected) in table {
+        for (way, peer) in [("rpc", &rpc), ("rest", &rest)] {
+            let failure = peer.get(id, None).await.unwrap_err();
+            assert_eq!(kind(&failure), expected, "{way} {id}: {failure:?}");
+        }
+    }
+    assert_eq!(kind(&rest.get("unheard of", None).await.unwrap_err()), Kind::Missing, "a plain 404 about a task");
+}
+
+#[tokio::test]
+async fn nobody_there_is_the_network_and_nothing_arrived_where_no_name_is_found() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let options = super::super::PeerOptions { url, ..Default::default() };
+    let failure = super::super::discover(&super::fake::client(), options).await.unwrap_err();
+    assert!(matches!(failure, Failure::Network { .. }), "{failure:?}");
+
+    let blocked = super::super::PeerOptions { url: "http://10.0.0.1".to_owned(), ..Default::default() };
+    let failure = super::super::discover(&super::fake::client(), blocked).await.unwrap_err();
+    assert_eq!(kind(&failure), Kind::Network(false));
+    assert!(failure.to_string().contains("allow below [outbound]"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_stream_that_goes_wrong_says_so_where_it_does() {
+    let fake = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/rpc", "JSONRPC", "1.0"),
+        _ if asked.body["params"]["id"] == "over" => rpc_error(-32004),
+        _ => {
+            let task = json!({ "id": "t", "contextId": "c", "status": { "state": "TASK_STATE_WORKING" } });
+            events(&[
+                json!({ "result": { "task": task } }),
+                json!({ "error": { "code": -32001, "message": "gone" } }),
+                json!("?"),
+            ])
+        }
+    })
+    .await;
+    let peer = fake.discover().await.unwrap();
+    let failure = peer.subscribe("over", None).await.map(drop).unwrap_err();
+    assert_eq!(kind(&failure), Kind::Refused(-32004));
+    let mut updates = peer.subscribe("t", None).await.unwrap();
+    assert!(updates.next().await.unwrap().is_some());
+    assert_eq!(kind(&updates.next().await.unwrap_err()), Kind::Missing);
+    assert_eq!(kind(&updates.next().await.unwrap_err()), Kind::Malformed);
+}
+
+#[tokio::test]
+async fn a_credential_is_never_shown() {
+    let fake = Fake::start(answers).await;
+    let peer = fake.with_bearer("hunter2").await.unwrap();
+    let failure = peer.get("secret", None).await.unwrap_err();
+    assert!(!format!("{peer:?} {failure:?} {failure}").contains("hunter2"));
+}

@@ -1,0 +1,6 @@
+//! The client against peers on loopback that say what a test wants, in every version and binding it speaks.
+
+mod cards;
+mod failures;
+mod fake;
+mod operations;

@@ -1,0 +1,193 @@
+//! Every operation in every version and binding, and what the peer sees of it.
+
+use a2a::{
+    ListTasksRequest, Message, Part, Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse,
+    StreamResponse, TaskState,
+};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::super::{Failure, PeerUpdates};
+use super::fake::{Asked, CARD, Fake, card, events, json_of, not_found, rpc};
+
+fn hello() -> SendMessageRequest {
+    let mut message = Message::new(Role::User, vec![Part::text("hello")]);
+    message.message_id = "m1".to_owned();
+    let configuration = SendMessageConfiguration {
+        accepted_output_modes: None,
+        task_push_notification_config: None,
+        history_length: None,
+        return_immediately: Some(true),
+    };
+    SendMessageRequest { message, configuration: Some(configuration), metadata: None, tenant: None }
+}
+
+fn new_task(state: &str) -> Value {
+    json!({ "id": "t 1", "contextId": "c1", "status": { "state": state } })
+}
+
+fn old_task(state: &str) -> Value {
+    json!({ "kind": "task", "id": "t 1", "contextId": "c1", "status": { "state": state } })
+}
+
+fn new_stream() -> [Value; 2] {
+    let done = json!({ "taskId": "t 1", "contextId": "c1", "status": { "state": "TASK_STATE_COMPLETED" } });
+    [json!({ "task": new_task("TASK_STATE_WORKING") }), json!({ "statusUpdate": done })]
+}
+
+fn old_stream() -> [Value; 2] {
+    let done = json!({ "kind": "status-update", "taskId": "t 1", "contextId": "c1", "final": true,
+        "status": { "state": "completed" } });
+    [old_task("working"), done]
+}
+
+fn wrapped(items: [Value; 2]) -> Response {
+    events(&items.map(|item| json!({ "jsonrpc": "2.0", "id": 1, "result": item })))
+}
+
+fn page() -> Value {
+    json!({ "tasks": [new_task("TASK_STATE_WORKING")], "nextPageToken": "", "pageSize": 50, "totalSize": 1 })
+}
+
+fn rpc_1_0(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    match (asked.path.as_str(), asked.body["method"].as_str().unwrap_or_default()) {
+        (CARD, _) => card(address, "/rpc", "JSONRPC", "1.0"),
+        ("/rpc", "SendMessage") => rpc(asked, json!({ "task": new_task("TASK_STATE_WORKING") })),
+        ("/rpc", "SendStreamingMessage" | "SubscribeToTask") => wrapped(new_stream()),
+        ("/rpc", "GetTask") => rpc(asked, new_task("TASK_STATE_WORKING")),
+        ("/rpc", "ListTasks") => rpc(asked, page()),
+        ("/rpc", "CancelTask") => rpc(asked, new_task("TASK_STATE_CANCELED")),
+        _ => not_found(),
+    }
+}
+
+fn rpc_0_3(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    match (asked.path.as_str(), asked.body["method"].as_str().unwrap_or_default()) {
+        (CARD, _) => card(address, "/rpc", "JSONRPC", "0.3.0"),
+        ("/rpc", "message/send") => rpc(asked, old_task("working")),
+        ("/rpc", "message/stream" | "tasks/resubscribe") => wrapped(old_stream()),
+        ("/rpc", "tasks/get") => rpc(asked, old_task("working")),
+        ("/rpc", "tasks/cancel") => rpc(asked, old_task("canceled")),
+        _ => not_found(),
+    }
+}
+
+fn rest_1_0(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    match (asked.method.as_str(), asked.path.as_str()) {
+        (_, CARD) => card(address, "/a2a/", "HTTP+JSON", "1.0"),
+        ("POST", "/a2a/message:send") => json_of(json!({ "task": new_task("TASK_STATE_WORKING") })),
+        ("POST", "/a2a/message:stream" | "/a2a/tasks/t%201:subscribe") => events(&new_stream()),
+        ("GET", "/a2a/tasks/t%201?historyLength=3") => json_of(new_task("TASK_STATE_WORKING")),
+        ("GET", "/a2a/tasks?contextId=c1") => json_of(page()),
+        ("POST", "/a2a/tasks/t%201:cancel") => json_of(new_task("TASK_STATE_CANCELED")),
+        _ => not_found(),
+    }
+}
+
+fn rest_0_3(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    match (asked.method.as_str(), asked.path.as_str()) {
+        (_, CARD) => card(address, "/a2a", "HTTP+JSON", "0.3"),
+        ("POST", "/a2a/v1/message:send") => json_of(old_task("working")),
+        ("POST", "/a2a/v1/message:stream" | "/a2a/v1/tasks/t%201:subscribe") => events(&old_stream()),
+        ("GET", "/a2a/v1/tasks/t%201?historyLength=3") => json_of(old_task("working")),
+        ("POST", "/a2a/v1/tasks/t%201:cancel") => json_of(old_task("canceled")),
+        _ => not_found(),
+    }
+}
+
+async fn states(mut updates: PeerUpdates) -> Vec<(Option<String>, TaskState)> {
+    let mut seen = Vec::new();
+    while let Some(update) = updates.next().await.unwrap() {
+        let state = match update.response {
+            StreamResponse::Task(task) => task.status.state,
+            StreamResponse::StatusUpdate(update) => update.status.state,
+            other => panic!("{other:?}"),
+        };
+        seen.push((update.event_id, state));
+    }
+    seen
+}
+
+#[tokio::test]
+async fn every_operation_works_in_every_version_and_binding() {
+    let ways: [(&str, super::fake::Answering); 4] =
+        [("rpc 1.0", rpc_1_0), ("rpc 0.3", rpc_0_3), ("rest 1.0", rest_1_0), ("rest 0.3", rest_0_3)];
+    for (way, answering) in ways {
+        let fake = Fake::start(answering).await;
+        let peer = fake.with_bearer("secret").await.unwrap();
+        let old = way.ends_with("0.3");
+
+        let SendMessageResponse::Task(task) = peer.send(hello(), Some("key-1")).await.unwrap() else { panic!("{way}") };
+        assert_eq!((task.id.as_str(), &task.status.state), ("t 1", &TaskState::Working), "{way}");
+        let asked = fake.last();
+        assert_eq!(
+            (asked.header("Idempotency-Key"), asked.header("Authorization")),
+            ("key-1", "Bearer secret"),
+            "{way}"
+        );
+        assert_eq!(asked.header("A2A-Version"), if old { "0.3" } else { "1.0" }, "{way}");
+        let params = if way.starts_with("rpc") { &asked.body["params"] } else { &asked.body };
+        assert_eq!(params["message"]["role"], if old { "user" } else { "ROLE_USER" }, "{way}");
+        assert_eq!(params["message"]["messageId"], "m1", "{way}");
+
+        let expected = [(Some("1".to_owned()), TaskState::Working), (Some("2".to_owned()), TaskState::Completed)];
+        assert_eq!(states(peer.stream(hello(), None).await.unwrap()).await, expected, "{way}");
+        assert_eq!(states(peer.subscribe("t 1", Some("7")).await.unwrap()).await, expected, "{way}");
+        assert_eq!(fake.last().header("Last-Event-ID"), "7", "{way}");
+        assert_eq!(peer.get("t 1", Some(3)).await.unwrap().status.state, TaskState::Working, "{way}");
+        assert_eq!(peer.cancel("t 1").await.unwrap().status.state, TaskState::Canceled, "{way}");
+
+        let native = peer.native_status(&TaskState::Working);
+        assert_eq!(native, if old { "working" } else { "TASK_STATE_WORKING" }, "{way}");
+        let request = ListTasksRequest {
+            context_id: Some("c1".to_owned()),
+            status: None,
+            page_size: None,
+            page_token: None,
+            history_length: None,
+            status_timestamp_after: None,
+            include_artifacts: None,
+            tenant: None,
+        };
+        let listed = peer.list(request).await;
+        if old {
+            assert!(matches!(listed, Err(Failure::Refused { .. })), "{way}: {listed:?}");
+        } else {
+            assert_eq!(listed.unwrap().tasks.len(), 1, "{way}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_stream_after_all_gives_what_there_is() {
+    let fake = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/rpc", "JSONRPC", "1.0"),
+        _ => rpc(asked, json!({ "task": new_task("TASK_STATE_COMPLETED") })),
+    })
+    .await;
+    let updates = fake.discover().await.unwrap().stream(hello(), None).await.unwrap();
+    assert_eq!(states(updates).await, [(None, TaskState::Completed)]);
+}
+
+#[tokio::test]
+async fn a_tenant_is_named_as_each_binding_names_it() {
+    fn answering(asked: &Asked, address: std::net::SocketAddr) -> Response {
+        let binding = if asked.path.starts_with("/rest") { "HTTP+JSON" } else { "JSONRPC" };
+        match asked.path.as_str() {
+            "/rest/.well-known/agent-card.json" | CARD => json_of(json!({
+                "name": "fake", "capabilities": {},
+                "supportedInterfaces": [{ "url": format!("http://{address}/x"), "protocolBinding": binding,
+                    "protocolVersion": "1.0", "tenant": "a/b" }],
+            })),
+            "/x" => rpc(asked, new_task("TASK_STATE_WORKING")),
+            "/x/a%2Fb/tasks/t" => json_of(new_task("TASK_STATE_WORKING")),
+            _ => not_found(),
+        }
+    }
+    let fake = Fake::start(answering).await;
+    fake.discover().await.unwrap().get("t", None).await.unwrap();
+    assert_eq!(fake.last().body["params"]["tenant"], "a/b");
+    let options = super::super::PeerOptions { url: format!("http://{}/rest", fake.address), ..fake.options() };
+    let peer = super::super::discover(&super::fake::client(), options).await.unwrap();
+    peer.get("t", None).await.unwrap();
+}

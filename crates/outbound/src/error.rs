@@ -1,0 +1,78 @@
+//! Why a request was not sent or not answered, by what somebody can do about it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::ranges::Range;
+use crate::target::Spelling;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address itself: nothing was looked up and nothing was sent.
+    #[error("the address {url:?} cannot be used: {problem}")]
+    Address { url: String, problem: Spelling },
+    /// What the address leads to: nothing was sent.
+    #[error(
+        "{host} is at {address}, {}, which is not reached from here; where that is meant, add its network to allow below [outbound]",
+        .range.name()
+    )]
+    Blocked { host: String, address: IpAddr, range: Range },
+    #[error("the name {host} cannot be looked up: {problem}; check its spelling and the resolver of this machine")]
+    Unresolved { host: String, problem: String },
+    /// No connection, or one that broke.
+    #[error("{host} cannot be reached: {problem}")]
+    Unreachable { host: String, problem: String },
+    #[error("{host} took longer than {} ms {phase}", .after.as_millis())]
+    TimedOut { host: String, phase: Phase, after: Duration },
+    /// Redirects are not followed: whoever answers must not choose where we go.
+    #[error("{host} answers {status} and points elsewhere{}; give the final address instead", .to.as_ref().map_or(String::new(), |to| format!(" ({to})")))]
+    Redirected { host: String, status: u16, to: Option<String> },
+    #[error("the answer of {host} has {what} of more than {max} bytes")]
+    TooLarge { host: String, what: &'static str, max: usize },
+    /// What was asked for cannot be put into a request.
+    #[error("the request cannot be made: {0}")]
+    Request(String),
+    /// The client could not be made: no certificates, no sockets.
+    #[error("the client for outbound requests cannot be made: {0}")]
+    Setup(String),
+}
+
+/// What took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Connecting,
+    Answering,
+    /// Between two pieces of a stream.
+    Silent,
+}
+
+impl std::fmt::Display for Phase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Connecting => "to be connected to",
+            Self::Answering => "to answer",
+            Self::Silent => "without saying anything",
+        })
+    }
+}
+
+impl Error {
+    /// Whether the same request may find an answer later, without anybody changing anything here.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unresolved { .. } | Self::Unreachable { .. } | Self::TimedOut { .. })
+    }
+
+    /// Whether nothing of the request can have reached the other side.
+    pub fn is_before_sending(&self) -> bool {
+        match self {
+            Self::Address { .. }
+            | Self::Blocked { .. }
+            | Self::Unresolved { .. }
+            | Self::Request(_)
+            | Self::Setup(_)
+            | Self::TimedOut { phase: Phase::Connecting, .. } => true,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Redirected { .. } | Self::TooLarge { .. } => false,
+        }
+    }
+}
