@@ -68,7 +68,8 @@ impl Inner {
     ) -> Result<(T, Vec<Event>), Refusal> {
         let limits = Limits::default();
         let Inner { state, ids, now, .. } = self;
-        let mut context = Context { now: *now, ids, caller, account: "dev", through: None, limits: &limits, prelude: 0, opening };
+        let mut context =
+            Context { now: *now, ids, caller, account: "dev", through: None, limits: &limits, prelude: 0, opening };
         let decision = decide(state, &mut context)?;
         Ok((decision.output, self.commit(decision.events)))
     }

@@ -104,9 +104,8 @@ pub(super) fn disconnected(
 /// Where a stream goes on behind `from`, and what of it cannot be given.
 fn go_on(stream: &str, from: u64, head: u64, replay_max: u64) -> StreamCursor {
     let stream = stream.to_owned();
-    let gap = |from_sequence, to_sequence, reason: &str| {
-        Some(Gap { from_sequence, to_sequence, reason: reason.to_owned() })
-    };
+    let gap =
+        |from_sequence, to_sequence, reason: &str| Some(Gap { from_sequence, to_sequence, reason: reason.to_owned() });
     if from > head {
         let gap = gap(head + 1, from, "the cursor is ahead of the log");
         return StreamCursor { stream, resume_from: head, gap };

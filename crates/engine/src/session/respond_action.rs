@@ -55,7 +55,8 @@ fn check_channel(action: &OpenAction, context: &Context<'_>) -> Result<(), Refus
         None => Ok(()),
         Some(channel_id) if context.through.is_some_and(|through| through.channel_id == *channel_id) => Ok(()),
         Some(_) => {
-            let message = "this work came through a remote channel, and only a decision that comes through it is accepted";
+            let message =
+                "this work came through a remote channel, and only a decision that comes through it is accepted";
             Err(Refusal::new(ErrorCode::PermissionDenied, message).with("cause", CHANNEL_SCOPED))
         }
     }

@@ -56,7 +56,8 @@ impl Link {
 
     /// A command that comes through the channel, as each transport says so.
     async fn through(&self, channel: &str, method: &str, params: Value) -> Result<Value, Value> {
-        let text = || json!({ "jsonrpc": "2.0", "id": "through", "method": method, "channel_id": channel, "params": params });
+        let text =
+            || json!({ "jsonrpc": "2.0", "id": "through", "method": method, "channel_id": channel, "params": params });
         let answered = |answer: Value| match answer.get("error") {
             Some(error) => Err(error["data"].clone()),
             None => Ok(answer["result"].clone()),

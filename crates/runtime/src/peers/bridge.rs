@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use factum_engine::peers::{
-    PeerState, Question, forward_permission, keys, refuse_permission, return_permission,
-};
+use factum_engine::peers::{PeerState, Question, forward_permission, keys, refuse_permission, return_permission};
 use factum_engine::session::{ActionRow, CHANNEL_SCOPED, SessionState, keys as session_keys, open_questions};
 use factum_engine::{Context, Decision};
 use factum_model::commands::RespondAction;

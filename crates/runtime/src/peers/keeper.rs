@@ -58,11 +58,11 @@ impl Runtime {
     pub(super) async fn connection_ended(&self, key: Key, number: u64) {
         let presence = &self.0.presence;
         let reason = DisconnectReason::TransportError;
-        let ended = |state: &PeerState, context: &mut factum_engine::Context<'_>| match presence.disconnect(&key, number)
-        {
-            Some(last_seen_at) => vanish(state, reason, last_seen_at, context),
-            None => Ok(Decision { events: Vec::new(), output: state.sequence }),
-        };
+        let ended =
+            |state: &PeerState, context: &mut factum_engine::Context<'_>| match presence.disconnect(&key, number) {
+                Some(last_seen_at) => vanish(state, reason, last_seen_at, context),
+                None => Ok(Decision { events: Vec::new(), output: state.sequence }),
+            };
         record(self, &key, ended).await;
     }
 }

@@ -114,10 +114,7 @@ impl PeerPresence {
     pub(super) fn look(&self, key: &Key) -> Presence {
         let table = self.table.lock();
         let seen = table.peers.get(key);
-        Presence {
-            here: seen.is_some_and(|seen| seen.heard),
-            last_seen_at: seen.and_then(|seen| seen.last_seen_at),
-        }
+        Presence { here: seen.is_some_and(|seen| seen.heard), last_seen_at: seen.and_then(|seen| seen.last_seen_at) }
     }
 
     /// A channel that was connected when the runtime started has its whole time to be heard of.

@@ -100,7 +100,9 @@ impl Claimer<'_> {
         while taken.len() < self.asked.max {
             let mut found = Vec::new();
             while found.len() < self.batch(taken.len()) {
-                let Some(one) = self.runtime.find_run(&self.seeker, &self.cell.work.turn, &passed).await? else { break };
+                let Some(one) = self.runtime.find_run(&self.seeker, &self.cell.work.turn, &passed).await? else {
+                    break;
+                };
                 found.push(one);
             }
             if found.is_empty() {

@@ -76,12 +76,12 @@ fn for_another_principal_there_is_nothing_to_acknowledge() {
 #[test]
 fn what_is_followed_changes_and_keeps_its_place() {
     let mut world = client(&["s", "t"]);
-    ack(&mut world, ALICE, json!({ "acknowledged_sequence": 4, "session_id": "s" }), &heads(&[("s", 9)])).expect("acked");
+    ack(&mut world, ALICE, json!({ "acknowledged_sequence": 4, "session_id": "s" }), &heads(&[("s", 9)]))
+        .expect("acked");
     let follow = |world: &mut World, follow: &[&str], unfollow: &[&str]| {
-        let command: FollowSessions = serde_json::from_value(
-            json!({ "channel_id": "chan-1", "follow": follow, "unfollow": unfollow }),
-        )
-        .expect("params");
+        let command: FollowSessions =
+            serde_json::from_value(json!({ "channel_id": "chan-1", "follow": follow, "unfollow": unfollow }))
+                .expect("params");
         world.decide(ALICE, |state, context| follow_sessions(state, &command, context))
     };
     let result = follow(&mut world, &["s", "u"], &["t"]).expect("followed");

@@ -44,7 +44,9 @@ fn asked(channel_scoped: bool) -> World {
     world.enroll(ALICE, client).expect("enrolled");
     for _ in 0..2 {
         let question = question(channel_scoped);
-        world.decide("runtime://bridge", |state, context| forward_permission(state, &question, context)).expect("asked");
+        world
+            .decide("runtime://bridge", |state, context| forward_permission(state, &question, context))
+            .expect("asked");
     }
     assert_eq!(world.types(), ["channel.connected", "channel.permission_forwarded"], "asked once");
     world
@@ -74,7 +76,8 @@ fn every_source_comes_back_with_all_five_facts() {
             }
             assert_eq!(world.types().len(), 3, "returned once");
             let returned = world.last("channel.permission_returned");
-            let subject = json!({ "kind": "tool", "name": "deploy", "summary": "May I?", "arguments_digest": "digest" });
+            let subject =
+                json!({ "kind": "tool", "name": "deploy", "summary": "May I?", "arguments_digest": "digest" });
             let expected = json!({
                 "direction": direction, "requesting_peer": "agent://demo", "subject": subject, "decision": decision,
                 "decided_by": by, "decided_on": side, "source": source, "channel_scoped": channel_scoped,
@@ -84,8 +87,10 @@ fn every_source_comes_back_with_all_five_facts() {
                 assert_eq!(returned[name], forwarded[name], "{name}");
             }
             let entry = &world.peer().bridge[0].entry;
-            assert_eq!((json!(entry.decision), entry.decided_by.as_deref(), entry.source),
-                (json!(decision), Some(by), Some(source)));
+            assert_eq!(
+                (json!(entry.decision), entry.decided_by.as_deref(), entry.source),
+                (json!(decision), Some(by), Some(source))
+            );
             world.check();
         }
     }
@@ -95,9 +100,7 @@ fn every_source_comes_back_with_all_five_facts() {
 fn a_decision_elsewhere_is_recorded_and_changes_nothing() {
     let mut world = asked(true);
     let before = world.peer().bridge.clone();
-    world
-        .decide(BOB, |state, context| refuse_permission(state, &action(), "allow", context))
-        .expect("recorded");
+    world.decide(BOB, |state, context| refuse_permission(state, &action(), "allow", context)).expect("recorded");
     assert_eq!(world.peer().bridge, before, "the question is still open");
     let refused = world.last("channel.permission_refused");
     assert_eq!(refused["payload"]["attempted_by"], BOB);

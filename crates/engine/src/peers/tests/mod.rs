@@ -51,9 +51,7 @@ impl World {
         let command: EnrollChannel = serde_json::from_value(command).expect("params");
         let key = command.idempotency_key.clone();
         let token = format!("rt_{}", self.state.sequence + 1);
-        self.keyed(caller, key.as_deref(), |state, context| {
-            enroll_channel(state, &channel(), &command, token, context)
-        })
+        self.keyed(caller, key.as_deref(), |state, context| enroll_channel(state, &channel(), &command, token, context))
     }
 
     /// Decides and commits.

@@ -20,8 +20,7 @@ fn reconnect_as(
     params["channel_id"] = json!("chan-1");
     let command: ReconnectChannel = serde_json::from_value(params).expect("params");
     let token_ref = format!("rt_{}", world.state.sequence + 1);
-    let back =
-        Return { shown: command.resume_token.as_deref(), token_ref, replaces, last_seen_at: None, heads };
+    let back = Return { shown: command.resume_token.as_deref(), token_ref, replaces, last_seen_at: None, heads };
     world.decide(caller, |state, context| reconnect_channel(state, &command, &back, context))
 }
 

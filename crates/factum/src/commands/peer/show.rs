@@ -33,7 +33,8 @@ pub(super) async fn run(show: Show, here: &Here) -> Result<()> {
 fn describe(summary: &ChannelSnapshot, zone: &TimeZone) -> Vec<String> {
     let channel = &summary.channel;
     let identity = &channel.identity;
-    let seen = channel.last_seen_at.map_or_else(|| "never seen".to_owned(), |at| format!("last seen {}", local(at, zone)));
+    let seen =
+        channel.last_seen_at.map_or_else(|| "never seen".to_owned(), |at| format!("last seen {}", local(at, zone)));
     let protocol = identity.native_protocol.as_deref().map(|name| format!(", speaks {}", clean(name, Breaks::Shown)));
     let mut lines = vec![
         format!("{BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}", channel.channel_id, state(channel.state)),

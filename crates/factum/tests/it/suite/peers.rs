@@ -33,7 +33,8 @@ impl Suite<'_> {
         self.call("reconnect_channel", json!({ "channel_id": "ide", "last_acknowledged_sequence": 1 })).await;
         self.call("reconnect_channel", json!({ "channel_id": "ide", "cursors": { "other": 1 } })).await;
         self.call("follow_sessions", json!({ "channel_id": "ide", "unfollow": ["other"] })).await;
-        let back = self.call("reconnect_channel", json!({ "channel_id": "ide", "last_acknowledged_sequence": 9 })).await;
+        let back =
+            self.call("reconnect_channel", json!({ "channel_id": "ide", "last_acknowledged_sequence": 9 })).await;
         assert_eq!(back["gap"]["to_sequence"], 9, "{back}");
         let token = json!({ "channel_id": "ide", "resume_token": back["resume_token"] });
         self.call("reconnect_channel", token.clone()).await;

@@ -56,7 +56,11 @@ async fn what_does_not_exist_is_not_acknowledged() {
         let params = json!({ "channel_id": "c", "acknowledged_sequence": 1, "session_id": session });
         port.call_as(&port.alice, "ack_events", params)
     };
-    assert_eq!(refused("other").await, refused("nobody").await, "what is not followed and what is not there look the same");
+    assert_eq!(
+        refused("other").await,
+        refused("nobody").await,
+        "what is not followed and what is not there look the same"
+    );
     let done = port.call("ack_events", json!({ "channel_id": "c", "acknowledged_sequence": 2 })).await;
     assert_eq!((&done["last_acknowledged_sequence"], &done["cursors"]["s"]), (&json!(2), &json!(2)));
 }

@@ -65,10 +65,15 @@ async fn a_decision_made_elsewhere_is_refused_and_recorded() {
     }
     let thread = port.call("get_thread_read", json!({ "session_id": session })).await;
     assert_eq!(thread["status"], "waiting_permission", "an action that is not decided is never taken as approved");
-    let attempts: Vec<Value> = port.own("c").await.iter().map(|event| event["payload"]["attempted_by"].clone()).collect();
+    let attempts: Vec<Value> =
+        port.own("c").await.iter().map(|event| event["payload"]["attempted_by"].clone()).collect();
     let attempts: Vec<&Value> = attempts.iter().filter(|by| by.is_string()).collect();
     assert_eq!(attempts, ["agent://alice", "agent://bob", "agent://alice"].repeat(2));
-    assert_eq!(port.summary("other").await["permission_bridge"], json!([]), "it is asked nothing that is not its to decide");
+    assert_eq!(
+        port.summary("other").await["permission_bridge"],
+        json!([]),
+        "it is asked nothing that is not its to decide"
+    );
     port.through("c", "respond_action", decision(&question, "deny")).await.unwrap();
 }
 

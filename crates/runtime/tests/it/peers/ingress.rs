@@ -66,7 +66,9 @@ async fn a_channel_is_its_principals_own() {
                 "list_remote_channels" => {}
                 // An id that nobody has is anybody's to take.
                 "enroll_channel" if channel != "c" => {}
-                name => assert_eq!(port.call_as(&bob, name, params).await, Err(Refusal::not_found()), "{name} {channel}"),
+                name => {
+                    assert_eq!(port.call_as(&bob, name, params).await, Err(Refusal::not_found()), "{name} {channel}")
+                }
             }
         }
     }
@@ -91,6 +93,9 @@ async fn a_channel_without_room_refuses_before_anything_is_written() {
     let before = port.call("list_sessions", json!({})).await;
     let turn = json!({ "input": [{ "type": "text", "text": "one too many" }] });
     let refused = port.through("c", "submit_turn", turn).await.unwrap_err();
-    assert_eq!((refused.code, &refused.details["limit"]["name"]), (ErrorCode::LimitExceeded, &json!("channel_sessions")));
+    assert_eq!(
+        (refused.code, &refused.details["limit"]["name"]),
+        (ErrorCode::LimitExceeded, &json!("channel_sessions"))
+    );
     assert_eq!(port.call("list_sessions", json!({})).await, before);
 }

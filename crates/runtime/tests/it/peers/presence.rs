@@ -18,7 +18,8 @@ async fn until_last(port: &Port, channel: &str, kind: &str) {
 async fn a_lost_connection_is_said_so_and_changes_no_task() {
     let port = Port::new().await;
     port.enroll("c", json!({})).await;
-    let created = port.through("c", "create_task", json!({ "objective": "go on", "status": "queued", "queue": "q" })).await;
+    let created =
+        port.through("c", "create_task", json!({ "objective": "go on", "status": "queued", "queue": "q" })).await;
     let task = created.unwrap();
     let stream = port.stream("c", &[]).await.unwrap();
     let before = port.call("get_task", json!({ "task_id": task["task_id"] })).await;
@@ -55,7 +56,11 @@ async fn a_second_connection_takes_the_place_of_the_first() {
     drop(second);
     let types = port.own_types("c").await;
     let expected = ["connected", "disconnected", "resumed", "disconnected", "resumed"];
-    assert_eq!(types, expected.map(|kind| format!("channel.{kind}")), "the ends of those that were replaced are no news");
+    assert_eq!(
+        types,
+        expected.map(|kind| format!("channel.{kind}")),
+        "the ends of those that were replaced are no news"
+    );
     assert_eq!(back["sequence"], types.len());
     let reasons: Vec<Value> = port.own("c").await.iter().map(|event| event["payload"]["reason"].clone()).collect();
     assert_eq!((&reasons[1], &reasons[3]), (&json!("replaced"), &json!("replaced")));

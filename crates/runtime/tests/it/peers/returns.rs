@@ -27,7 +27,10 @@ async fn a_restart_keeps_the_cursor_and_the_token_and_nothing_is_sent_twice() {
     assert_eq!(rest, events[3..].iter().collect::<Vec<_>>(), "exactly what was missed");
 
     let again = json!({ "channel_id": "c", "resume_token": token });
-    assert_eq!(port.call_as(&port.alice, "reconnect_channel", again).await.unwrap_err().code, ErrorCode::PermissionDenied);
+    assert_eq!(
+        port.call_as(&port.alice, "reconnect_channel", again).await.unwrap_err().code,
+        ErrorCode::PermissionDenied
+    );
     port.restart().await;
     let next = json!({ "channel_id": "c", "resume_token": back["resume_token"] });
     port.call("reconnect_channel", next).await;
@@ -84,7 +87,10 @@ async fn who_asks_for_older_events_is_sent_them_and_the_acknowledgement_stands()
     port.call("follow_sessions", json!({ "channel_id": "c", "follow": ["s"] })).await;
     port.call("ack_events", json!({ "channel_id": "c", "acknowledged_sequence": 2 })).await;
     let back = port.call("reconnect_channel", json!({ "channel_id": "c", "cursors": { "s": 0 } })).await;
-    assert_eq!((&back["resume_from"], &back["snapshot"]["sessions"][0]["last_acknowledged_sequence"]), (&json!(0), &json!(2)));
+    assert_eq!(
+        (&back["resume_from"], &back["snapshot"]["sessions"][0]["last_acknowledged_sequence"]),
+        (&json!(0), &json!(2))
+    );
     let mut stream = port.stream("c", &[("@channel", back["sequence"].as_u64().unwrap())]).await.unwrap();
     let arrived = read(&mut stream).await.unwrap();
     assert_eq!(sequences(&of(&arrived, "s")), [1, 2]);
