@@ -35,8 +35,8 @@ mod start_task;
 mod state;
 mod timers;
 mod turn_ended;
-mod turn_waits;
 mod turn_started;
+mod turn_waits;
 mod unlink_tasks;
 mod update_task;
 
@@ -68,7 +68,7 @@ pub use start_task::start_task;
 pub use state::Tasks;
 pub(super) use timers::fire_timer;
 pub(super) use turn_ended::turn_ended;
-pub(super) use turn_waits::actions_changed;
 pub(super) use turn_started::turn_started;
+pub(super) use turn_waits::actions_changed;
 pub use unlink_tasks::unlink_tasks;
 pub use update_task::update_task;
