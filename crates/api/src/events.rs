@@ -155,7 +155,8 @@ fn follow(
     )
 }
 
-async fn pause(duration: Duration) {
+/// The interval between two heartbeats, or between two looks at a credential.
+pub(crate) async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
 
