@@ -17,11 +17,13 @@
 //!   channels  the shortest channel, the fewest channels
 //!   tasks     a graph of a hundredth the size
 //!   workers   a single worker, and nobody
+//!   a2a       servers of the official SDKs, with their tasks in memory
 //! ```
 //!
 //! Deliberately absent: pass and fail. A benchmark is read by a person; what must hold is in the tests, and no test here
 //! or there depends on how fast a machine is.
 
+pub(crate) mod a2a;
 pub(crate) mod channels;
 pub(crate) mod commits;
 pub(crate) mod echo;

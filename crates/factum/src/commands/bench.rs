@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
 use super::block_on;
+use crate::bench::a2a::A2a;
 use crate::bench::channels::Channels;
 use crate::bench::commits::Commits;
 use crate::bench::fanout::Fanout;
@@ -19,7 +20,7 @@ use crate::bench::sessions::Sessions;
 use crate::bench::tasks::Tasks;
 use crate::bench::workers::Workers;
 use crate::bench::{
-    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, reconnect, restart,
+    Place, Report, a2a, channels, commits, echo, fanout, http, memory, messages, raise_open_files, reconnect, restart,
     resume, sessions, tasks, workers,
 };
 use crate::cli::App;
@@ -67,6 +68,8 @@ enum What {
     Tasks(Tasks),
     /// Many workers that wait for runs and claim them.
     Workers(Workers),
+    /// A message over A2A beside servers of the official Python and Rust SDKs, where they are installed.
+    A2a(A2a),
     /// All of them, one after another.
     All(All),
     /// The server that the others are compared with.
@@ -132,6 +135,7 @@ impl What {
             Self::Channels(channels) => channels::run(channels, place).await,
             Self::Tasks(tasks) => tasks::run(tasks, place).await,
             Self::Workers(workers) => workers::run(workers, place).await,
+            Self::A2a(a2a) => a2a::run(a2a, place).await,
             Self::All(_) | Self::EchoServer => Err(Problem::cannot_run("this is not one benchmark").into()),
         }
     }
@@ -161,6 +165,7 @@ fn quick() -> Vec<What> {
         What::Channels(Channels { messages: vec![100, 10_000], channels: vec![10, 1_000] }),
         What::Tasks(Tasks { width: 100, depth: 10 }),
         What::Workers(Workers { workers: 50, runs: 500, queues: 4 }),
+        What::A2a(A2a { peers: Vec::new(), clients: 64, seconds: 1 }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
@@ -189,6 +194,7 @@ fn thorough() -> Vec<What> {
         What::Channels(Channels { messages: vec![100, 10_000_000], channels: vec![10, 100_000] }),
         What::Tasks(Tasks { width: 1_000, depth: 100 }),
         What::Workers(Workers { workers: 1_000, runs: 10_000, queues: 4 }),
+        What::A2a(A2a { peers: Vec::new(), clients: 64, seconds: 5 }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
