@@ -155,6 +155,7 @@ fn follow(
     )
 }
 
+/// The interval between two heartbeats, or between two looks at a credential.
 pub(crate) async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;
 }

@@ -2,7 +2,10 @@
 
 use std::future::Future;
 
-use a2a::{Artifact, Message, Part, PartContent, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent};
+use a2a::{
+    Artifact, Message, Part, PartContent, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus,
+    TaskStatusUpdateEvent,
+};
 use factum_model::value::OutputRef;
 
 use super::artifacts::Content;

@@ -1,0 +1,194 @@
+//! The fold by itself: what of each fact is shown, and that pieces put together are what a snapshot has. What it does on a
+//! real runtime is tested where it is served.
+
+use factum_model::id::EventId;
+use factum_model::{SCHEMA_VERSION, Scope, Trace};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::content::Outputs;
+use super::*;
+
+struct NoOutputs;
+
+impl Outputs for NoOutputs {
+    async fn bytes(&self, _: &OutputRef) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Facts of one task, numbered as they come.
+struct Log {
+    view: TaskView,
+    sequence: u64,
+}
+
+impl Log {
+    fn new() -> Self {
+        let linked = json!({
+            "direction": "inbound", "native_protocol": "a2a", "remote_task_id": "r1", "remote_context_id": "c1",
+            "remote_agent_ref": "agent://alice", "delivery_mechanism": "polling", "remote_status": "queued",
+            "recovery": "running",
+        });
+        let first = event(1, json!({ "task_id": "t" }), "channel.peer_task.linked", linked);
+        let view = TaskView::begin(&first).expect("the fact that links it");
+        let mut log = Self { view, sequence: 1 };
+        let submitted = json!({
+            "input": [{ "type": "text", "text": "hello" }], "source": "agent://alice", "agent": "demo",
+            "status": "accepted", "on_busy": "queue",
+        });
+        log.tell(json!({ "task_id": "t", "turn_id": "u" }), "turn.submitted", submitted);
+        log.tell(
+            json!({ "task_id": "t", "turn_id": "u" }),
+            "task.started",
+            json!({ "status": "running", "started_by": "x", "attempt_count": 1 }),
+        );
+        log
+    }
+
+    fn tell(&mut self, scope: Value, class: &str, payload: Value) -> Vec<Shown> {
+        self.sequence += 1;
+        self.view.apply(&event(self.sequence, scope, class, payload))
+    }
+
+    fn delta(&mut self, text: &str) -> Vec<Shown> {
+        self.tell(json!({ "turn_id": "u" }), "model.delta", json!({ "text": text, "index": 0 }))
+    }
+
+    fn answered(&mut self, text: &str) -> Vec<Shown> {
+        let payload = json!({ "stop_reason": "end_turn", "text": text, "tool_calls": 0 });
+        self.tell(json!({ "turn_id": "u" }), "model.completed", payload)
+    }
+
+    fn cut_off(&mut self) -> Vec<Shown> {
+        let error = json!({ "category": "flaky", "message": "", "retryable": true });
+        self.tell(json!({ "turn_id": "u" }), "model.failed", json!({ "error": error, "will_retry": true }))
+    }
+
+    fn asks(&mut self, action: &str, kind: &str) -> Vec<Shown> {
+        let payload = json!({ "action_type": kind, "prompt": action, "on_timeout": "wait" });
+        self.tell(json!({ "turn_id": "u", "action_id": action }), "action.required", payload)
+    }
+
+    fn resolved(&mut self, action: &str) -> Vec<Shown> {
+        let payload = json!({ "action_type": "input", "decision": "x", "resolved_by": "y", "source": "response" });
+        self.tell(json!({ "turn_id": "u", "action_id": action }), "action.resolved", payload)
+    }
+}
+
+fn event(sequence: u64, scope: Value, class: &str, payload: Value) -> Event {
+    Event {
+        event_id: EventId::from_uuid(Uuid::from_u128(sequence.into())),
+        timestamp: Timestamp::from_millisecond(sequence as i64).expect("a time"),
+        sequence,
+        schema_version: SCHEMA_VERSION.into(),
+        runtime_id: "rt_1".parse().expect("an id"),
+        scope: serde_json::from_value::<Scope>(scope).expect("a scope"),
+        trace: Trace::default(),
+        fact: Fact::decode(class, &payload.to_string()).expect("a fact"),
+        refs: Default::default(),
+    }
+}
+
+/// What a client has that puts the pieces together as the protocol says.
+fn put_together(shown: impl IntoIterator<Item = Shown>) -> String {
+    let mut text = String::new();
+    for shown in shown {
+        let Shown::Artifact { piece: Piece::Text(piece), append, .. } = shown else { continue };
+        if !append {
+            text.clear();
+        }
+        text.push_str(&piece);
+    }
+    text
+}
+
+/// An answer that failed in the middle is asked again: what it had said is taken back, on the wire too.
+#[test]
+fn text_that_was_taken_back_is_replaced() {
+    let mut log = Log::new();
+    let mut shown = log.delta("one ");
+    shown.extend(log.answered("one "));
+    shown.extend(log.delta("two"));
+    shown.extend(log.cut_off());
+    shown.extend(log.delta("three "));
+    shown.extend(log.delta("four"));
+    shown.extend(log.answered("three four"));
+    assert_eq!(put_together(shown), "one three four");
+    assert_eq!(log.view.answer_text(), "one three four");
+}
+
+#[test]
+fn an_answer_without_pieces_comes_whole() {
+    let mut log = Log::new();
+    let shown = log.answered("all at once");
+    assert_eq!(put_together(shown), "all at once");
+    assert!(log.answered("").is_empty());
+}
+
+/// A retry that says nothing leaves nothing of what was taken back.
+#[test]
+fn a_retry_may_say_less() {
+    let mut log = Log::new();
+    let mut shown = log.delta("draft");
+    shown.extend(log.cut_off());
+    shown.extend(log.answered(""));
+    assert_eq!(log.view.answer_text(), "");
+    assert_eq!(put_together(shown), "draft", "nothing replaces it; the task as a whole does not have it");
+}
+
+#[test]
+fn a_permission_stands_above_a_question() {
+    let mut log = Log::new();
+    log.asks("which?", "input");
+    assert_eq!(log.view.state, TaskState::InputRequired);
+    log.asks("may I?", "tool_permission");
+    assert_eq!(log.view.state, TaskState::AuthRequired);
+    assert!(log.asks("and which?", "input").is_empty(), "it is asked when the permission is decided");
+    log.resolved("may I?");
+    assert_eq!(
+        (&log.view.state, log.view.status_message.as_ref().and_then(Message::text)),
+        (&TaskState::InputRequired, Some("which?"))
+    );
+    log.resolved("which?");
+    assert_eq!(log.view.status_message.as_ref().and_then(Message::text), Some("and which?"));
+    assert!(log.resolved("something else").is_empty());
+    log.resolved("and which?");
+    assert_eq!(log.view.state, TaskState::Working);
+}
+
+#[test]
+fn what_is_over_does_not_change() {
+    let mut log = Log::new();
+    let ended = json!({ "status": "completed", "completed_by": "x", "delivery_state": "pending" });
+    assert_eq!(log.tell(json!({ "task_id": "t" }), "task.completed", ended).len(), 1);
+    let generation = log.view.generation;
+    assert!(log.delta("more").is_empty());
+    assert!(log.asks("which?", "input").is_empty());
+    assert_eq!((log.view.state.clone(), log.view.generation), (TaskState::Completed, generation));
+}
+
+#[test]
+fn other_work_in_the_session_passes_by() {
+    let mut log = Log::new();
+    assert!(log.tell(json!({ "turn_id": "other" }), "model.delta", json!({ "text": "x", "index": 0 })).is_empty());
+    let started = json!({ "status": "running", "started_by": "x", "attempt_count": 1 });
+    assert!(log.tell(json!({ "task_id": "other" }), "task.started", started).is_empty());
+    assert_eq!(log.view.sequence, log.sequence, "it knows that it has seen them");
+}
+
+#[tokio::test]
+async fn history_is_cut_from_its_beginning_and_content_that_is_gone_says_so() {
+    let mut log = Log::new();
+    log.asks("which?", "input");
+    log.resolved("which?");
+    let content = json!({ "ref": "blob:sha256:00", "media_type": "text/plain", "size": 5, "preview_dropped": 5 });
+    let changed = json!({ "name": "a.txt", "change": "created", "version": 1, "content": content });
+    log.tell(json!({ "turn_id": "u", "artifact_id": "art_1" }), "artifact.changed", changed);
+    let task = log.view.task(Some(1), true, &NoOutputs).await;
+    assert_eq!(task.history.as_ref().map(Vec::len), Some(1));
+    assert_eq!(log.view.task(Some(0), true, &NoOutputs).await.history, None);
+    assert_eq!(log.view.task(None, false, &NoOutputs).await.artifacts, None);
+    let part = &task.artifacts.expect("artifacts")[0].parts[0];
+    assert!(part.as_text().is_some_and(|text| text.contains("not to be had")), "{part:?}");
+}

@@ -18,7 +18,7 @@ use super::Host;
 use super::answer::grpc_status;
 use super::ask::{Ask, activated, version};
 use super::status::counted;
-use crate::events::Recheck;
+use crate::events::{Recheck, pause};
 use crate::metrics::Transport;
 use crate::state::{Credential, Peer, State, StreamGuard};
 
@@ -144,7 +144,7 @@ impl Following {
                 biased;
                 () = closing.cancelled() => return None,
                 update = self.updates.next() => Some(update?),
-                () = tokio::time::sleep(heartbeat) => None,
+                () = pause(heartbeat) => None,
             };
             if !self.recheck.still_admitted().await {
                 return None;

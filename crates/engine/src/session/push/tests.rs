@@ -61,7 +61,10 @@ fn a_task_has_a_bounded_number_of_them() {
     let one = set(&[], "one", "https://example.com/1").expect("set").output;
     let two = set(std::slice::from_ref(&one), "two", "https://example.com/2").expect("set").output;
     let both = [one, two];
-    assert_eq!(set(&both, "three", "https://example.com/3").expect_err("full").details["limit"]["name"], "push_configs");
+    assert_eq!(
+        set(&both, "three", "https://example.com/3").expect_err("full").details["limit"]["name"],
+        "push_configs"
+    );
     let anew = set(&both, "two", "https://example.com/4").expect("set anew").output;
     assert_eq!(anew.url, "https://example.com/4");
 }

@@ -69,7 +69,8 @@ pub fn retry_task(
         retry_at: None,
     };
     draft.push(draft.scope(task_id), fact);
-    let how = Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), cause, ..Start::default() };
+    let how =
+        Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), cause, ..Start::default() };
     let (run_id, attempt_id) = start(&mut draft, task_id, how)?;
     let attempt_count = task.attempt_count() + 1;
     Ok(draft.finish(|draft| RetryTaskResult {

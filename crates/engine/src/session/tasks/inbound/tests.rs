@@ -213,7 +213,10 @@ fn what_is_over_takes_nothing_more_and_is_still_found() {
     assert_eq!(row(&world, "r1").status, TaskStatus::Completed);
     assert!(world.state.inbound.is_empty(), "nothing is kept of it in memory");
     let refusal = say(&mut world, &task_id, &text("more")).err().expect("a refusal");
-    assert_eq!((refusal.code, refusal.details.get("cause")), (ErrorCode::PreconditionFailed, Some(&json!("task_over"))));
+    assert_eq!(
+        (refusal.code, refusal.details.get("cause")),
+        (ErrorCode::PreconditionFailed, Some(&json!("task_over")))
+    );
 }
 
 /// The list holds each task once, under its last change.
