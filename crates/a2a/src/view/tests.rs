@@ -152,7 +152,7 @@ fn a_permission_stands_above_a_question() {
     );
     log.resolved("which");
     assert_eq!(log.view.status_message.as_ref().and_then(Message::text), Some("and_which"));
-    assert!(log.resolved("something else").is_empty());
+    assert!(log.resolved("something_else").is_empty());
     log.resolved("and_which");
     assert_eq!(log.view.state, TaskState::Working);
 }
