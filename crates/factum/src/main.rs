@@ -17,6 +17,7 @@ mod logging;
 mod nearest;
 mod output;
 mod params;
+mod peers;
 mod render;
 mod secret;
 mod server;

@@ -34,6 +34,7 @@ pub fn apply(state: &mut SessionState, event: &Event) {
     super::tasks::apply(&mut state.tasks, event);
     super::jobs::apply(&mut state.jobs, event);
     super::subagents::apply(&mut state.subagents, event);
+    super::delegations::apply(&mut state.delegations, event);
     touch(state, event);
 }
 

@@ -7,6 +7,7 @@ mod apply;
 mod issuers;
 mod load;
 mod log;
+mod peers;
 mod reference;
 mod settings;
 mod value;
@@ -18,6 +19,7 @@ use anyhow::Result;
 
 pub(crate) use load::{Flags, Loaded};
 pub(crate) use log::{LogFormat, LogLevel};
+pub(crate) use peers::{CardKeys, Credential as PeerCredential, Peer};
 pub(crate) use reference::page as reference_page;
 pub(crate) use settings::Settings;
 

@@ -3,6 +3,7 @@
 //!
 //! A setting `name` of `[section]` is also `FACTUM_SECTION_NAME`; the few that most people set have a shorter variable.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use factum_store::Options as StoreOptions;
 
 use super::issuers::Issuer;
 use super::log::{LogFormat, LogLevel};
+use super::peers::Peer;
 use super::value::Value;
 use crate::server::TransportLimits;
 
@@ -73,6 +75,8 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub(crate) struct Settings {
             $($(#[doc = $section_doc])* pub(crate) $section: $type,)*
+            /// `[peers.NAME]`: agents elsewhere. Only in the file.
+            pub(crate) peers: BTreeMap<String, Peer>,
         }
 
         impl Settings {
