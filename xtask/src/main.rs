@@ -1,4 +1,5 @@
-//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `deny`, `fuzz`, `bench`.
+//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `deny`, `conformance`, `sdk`,
+//! `fuzz`, `bench`.
 //!
 //! This is the first thing a fresh machine builds, so it uses the standard library and `anyhow` and nothing else, and
 //! parses its few arguments by hand. It owns how the project is checked; it does not know what the project does.
@@ -11,9 +12,11 @@
 )]
 
 mod bench;
+mod conformance;
 mod deny;
 mod docs;
 mod fuzz;
+mod sdk;
 mod shell;
 mod steps;
 mod test;
@@ -29,6 +32,9 @@ usage: cargo xtask COMMAND
   tidy [--update]    the conventions as checks; --update lowers the recorded maximum of files that have shrunk
   docs [--check]     write docs/reference from the binary, or check that what is committed is current
   deny               licences, sources, duplicate versions and advisories of every dependency
+  conformance [--suite DIR] [--binding jsonrpc|rest|grpc] [--only ID] [--verbose]
+                     the conformance suites of A2A over every binding, or what is named of them
+  sdk [ARGS]         install the official A2A clients below target/sdk and run the tests that use them
   fuzz [--list] [--seconds N] [TARGET ...]
                      run each fuzz target, or those named, for that long (60 s where not given)
   bench [ARGS]       build with optimisation and run `factum bench ARGS`";
@@ -54,6 +60,8 @@ fn dispatch(args: &[&str]) -> anyhow::Result<()> {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["deny"] => deny::run(),
+        ["conformance", rest @ ..] => conformance::run(rest),
+        ["sdk", rest @ ..] => sdk::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] => {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::steps::{Outcome, Steps};
-use crate::{deny, docs, shell, tidy, tools};
+use crate::{conformance, deny, docs, sdk, shell, tidy, tools};
 
 /// How much to check.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub(crate) fn run(scope: Scope) -> Result<()> {
     let _ = fs::remove_file(junit_file());
     let mut steps = Steps::default();
     steps.run("tools", install_tools);
+    steps.run("sdk", sdk::step);
     steps.run("fmt", format);
     if scope == Scope::Everything {
         steps.run("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
@@ -32,6 +33,9 @@ pub(crate) fn run(scope: Scope) -> Result<()> {
     steps.run("deny", deny::offline);
     // Documentation examples come before the tests, so that the last runner to speak is the one that ran the most.
     steps.run("doc tests", || cargo(&["test", "--workspace", "--doc"]));
+    if scope == Scope::Everything {
+        steps.run("conformance", conformance::step);
+    }
     steps.run("tests", run_tests);
     let verdict = steps.finish();
     if let Some(counts) = fs::read_to_string(junit_file()).ok().as_deref().and_then(Counts::of_junit) {

@@ -39,6 +39,10 @@ pub(crate) const FUZZ: Tool = Tool {
 pub(crate) const PYTHON: Tool =
     Tool { name: "python3", probe: &["python3", "--version"], install: &["apt-get", "install", "--yes", "python3"] };
 
+/// Runs the official JavaScript client of A2A; brings npm.
+pub(crate) const NODE: Tool =
+    Tool { name: "npm", probe: &["npm", "--version"], install: &["apt-get", "install", "--yes", "nodejs", "npm"] };
+
 /// What `cargo xtask test` installs before it starts.
 pub(crate) const FOR_TESTS: &[&Tool] = &[&NEXTEST, &PYTHON];
 

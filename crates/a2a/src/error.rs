@@ -1,8 +1,12 @@
-//! The errors of A2A and of the messaging extension: their numbers and names. HTTP's are `api`'s.
+//! Errors on their way to a JSON-RPC answer: those of A2A, with what 1.0 puts beside them, and those of the messaging
+//! extension. What kind an error is and how it is made is in `fault`; HTTP's and gRPC's numbers are `api`'s.
 
+use a2a::{A2AError, ERROR_INFO_TYPE};
 use factum_model::{ErrorCode, Refusal};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use crate::fault::{DOMAIN, Kind};
 
 /// The error object of a JSON-RPC answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,8 +16,27 @@ pub struct Error {
     pub data: Value,
 }
 
-const UNSUPPORTED_OPERATION: i32 = -32004;
-const VERSION_NOT_SUPPORTED: i32 = -32009;
+impl From<&A2AError> for Error {
+    fn from(error: &A2AError) -> Self {
+        Self { code: error.code, message: error.message.clone(), data: details(error).into() }
+    }
+}
+
+/// What stands beside an error, whatever the binding: `google.rpc.ErrorInfo` first, in every one, and then what else there
+/// is to say, such as the fields that are wrong.
+pub fn details(error: &A2AError) -> Vec<Value> {
+    let said = error.details.as_deref().unwrap_or_default();
+    let (infos, others): (Vec<_>, Vec<_>) = said.iter().partition(|detail| detail.type_url == ERROR_INFO_TYPE);
+    let mut info = Map::new();
+    info.insert("@type".to_owned(), ERROR_INFO_TYPE.into());
+    info.insert("reason".to_owned(), Kind::of(error).reason().into());
+    info.insert("domain".to_owned(), DOMAIN.into());
+    if let Some(metadata) = infos.iter().find_map(|info| info.value.get("metadata")) {
+        info.insert("metadata".to_owned(), metadata.clone());
+    }
+    let others = others.into_iter().map(|detail| serde_json::to_value(detail).unwrap_or_default());
+    std::iter::once(Value::Object(info)).chain(others).collect()
+}
 
 impl Error {
     /// A refusal of a command of the messaging extension, with the seed's name for it (seed 002 §9).
@@ -40,25 +63,21 @@ impl Error {
         Self { code, message: refusal.message.clone(), data: data.into() }
     }
 
-    /// A method of A2A itself that this version does not carry out.
-    pub fn unsupported(method: &str) -> Self {
-        let message = format!("{method} is not carried out by this version; channels/* and /v1/submit_turn are");
-        Self { code: UNSUPPORTED_OPERATION, message, data: info("UNSUPPORTED_OPERATION") }
+    /// A refusal before anybody could know whether A2A or its extension was meant: one object that is `ErrorInfo` to the
+    /// first and the seed's to the other.
+    pub fn at_the_door(refusal: &Refusal) -> Self {
+        let mut error = Self::messaging(refusal);
+        error.data["@type"] = ERROR_INFO_TYPE.into();
+        error.data["reason"] = Kind::Refused(refusal.code).reason().into();
+        error.data["domain"] = json!(DOMAIN);
+        error
     }
-
-    pub fn version_not_supported(said: &str) -> Self {
-        let message = format!("A2A version {said:?} is not supported; 1.0 and 0.3 are");
-        Self { code: VERSION_NOT_SUPPORTED, message, data: info("VERSION_NOT_SUPPORTED") }
-    }
-}
-
-/// `google.rpc.ErrorInfo` as 1.0 puts it into `data`.
-fn info(reason: &str) -> Value {
-    json!([{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "a2a-protocol.org" }])
 }
 
 #[cfg(test)]
 mod tests {
+    use a2a::TypedDetail;
+
     use super::*;
 
     #[test]
@@ -76,5 +95,27 @@ mod tests {
             assert_eq!((error.code, error.message.as_str()), (number, "why"));
             assert_eq!((&error.data["error"], &error.data["retryAfterMs"]), (&json!(name), &json!(7)));
         }
+    }
+
+    #[test]
+    fn every_error_carries_exactly_one_error_info() {
+        let info = |reason: &str| json!({ "@type": ERROR_INFO_TYPE, "reason": reason, "domain": "a2a-protocol.org" });
+        let plain = Error::from(&A2AError::task_not_found("t"));
+        assert_eq!((plain.code, plain.data), (-32001, json!([info("TASK_NOT_FOUND")])));
+
+        let said =
+            TypedDetail::error_info("SOMETHING", "elsewhere", Some([("taskId".to_owned(), "t".to_owned())].into()));
+        let other = TypedDetail::from_struct([("more".to_owned(), json!(1))].into());
+        let told = Error::from(&A2AError::unsupported_operation("no").with_details(vec![other, said]));
+        let mut expected = info("UNSUPPORTED_OPERATION");
+        expected["metadata"] = json!({ "taskId": "t" });
+        assert_eq!(told.data, json!([expected, { "@type": a2a::STRUCT_TYPE, "more": 1 }]));
+    }
+
+    #[test]
+    fn a_refusal_at_the_door_reads_as_both() {
+        let error = Error::at_the_door(&Refusal::new(ErrorCode::Unauthenticated, "no"));
+        assert_eq!(error.data["code"], "unauthenticated");
+        assert_eq!((&error.data["@type"], &error.data["reason"]), (&json!(ERROR_INFO_TYPE), &json!("UNAUTHENTICATED")));
     }
 }

@@ -1,12 +1,11 @@
 //! Which version of the protocol a request speaks: `Major.Minor` in the `A2A-Version` header or query parameter.
 
-use crate::error::Error;
+use a2a::A2AError;
 
 /// The versions that are understood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// Also what a request without a version speaks.
-    #[default]
     V0_3,
     V1_0,
 }
@@ -24,14 +23,20 @@ impl Version {
         }
     }
 
-    /// What a request says, if it says anything. A patch number is no part of a version on the wire, and is forgiven.
-    pub fn parse(said: Option<&str>) -> Result<Self, Error> {
-        let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) else { return Ok(Self::default()) };
+    /// What a request says; `None` where it says nothing, which means 0.3 wherever nothing else tells. A patch number is no
+    /// part of a version on the wire, and is forgiven.
+    pub fn parse(said: Option<&str>) -> Result<Option<Self>, A2AError> {
+        let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) else { return Ok(None) };
         let is = |version: &Version| {
             said.strip_prefix(version.as_str()).is_some_and(|rest| rest.is_empty() || is_patch(rest))
         };
-        Self::ALL.into_iter().find(is).ok_or_else(|| Error::version_not_supported(said))
+        Self::ALL.into_iter().find(is).map(Some).ok_or_else(|| not_supported(said))
     }
+}
+
+fn not_supported(said: &str) -> A2AError {
+    let message = format!("A2A version {said:?} is not supported; 1.0 and 0.3 are");
+    A2AError::new(a2a::error_code::VERSION_NOT_SUPPORTED, message)
 }
 
 fn is_patch(rest: &str) -> bool {
@@ -43,13 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_without_a_version_speaks_0_3() {
+    fn a_request_says_a_version_that_is_known_or_none() {
         let table = [
-            (None, Some(Version::V0_3)),
-            (Some(""), Some(Version::V0_3)),
-            (Some("0.3"), Some(Version::V0_3)),
-            (Some(" 1.0 "), Some(Version::V1_0)),
-            (Some("1.0.1"), Some(Version::V1_0)),
+            (None, Some(None)),
+            (Some(""), Some(None)),
+            (Some("0.3"), Some(Some(Version::V0_3))),
+            (Some(" 1.0 "), Some(Some(Version::V1_0))),
+            (Some("1.0.1"), Some(Some(Version::V1_0))),
             (Some("1.00"), None),
             (Some("1.0."), None),
             (Some("1"), None),

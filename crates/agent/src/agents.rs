@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use factum_model::report::ModelIntent;
+use factum_model::value::Part;
 
 use crate::model::Model;
 use crate::script::{Script, ScriptModel, ScriptTools};
@@ -40,6 +41,11 @@ impl Agent {
     pub fn opening(&self) -> ModelIntent {
         let model = &self.model;
         ModelIntent { provider: model.provider().to_owned(), model: model.name().to_owned(), effect: model.effect() }
+    }
+
+    /// Whether a peer that sends this input gets a plain message back and no task.
+    pub fn replies_with_message(&self, input: &[Part]) -> bool {
+        self.model.replies_with_message(input)
     }
 
     /// An agent that follows a script.

@@ -11,11 +11,11 @@ use bytes::Bytes;
 use factum_model::Event;
 use factum_model::id::{ModelRequestId, StepId};
 use factum_model::report::{ArtifactDraft, Chunk, ModelAnswer, Report};
-use factum_model::value::Failure;
+use factum_model::value::{Failure, OutputRef};
 use futures::FutureExt;
 
 use crate::host::{Host, Stopped};
-use crate::model::{Answer, ModelRequest, Piece, Sink};
+use crate::model::{Answer, ArtifactContent, ModelRequest, Piece, Sink};
 use crate::panic::panic_text;
 use crate::pieces::Pieces;
 use crate::transcript::INTERRUPTED;
@@ -104,7 +104,10 @@ impl Run<'_> {
     async fn kept(&self, answer: Answer) -> Result<ModelAnswer, Stopped> {
         let mut artifacts = Vec::with_capacity(answer.artifacts.len());
         for artifact in answer.artifacts {
-            let content = self.host.put_blob(&artifact.media_type, artifact.bytes).await?;
+            let content = match artifact.content {
+                ArtifactContent::Bytes(bytes) => self.host.put_blob(&artifact.media_type, bytes).await?,
+                ArtifactContent::Url(url) => elsewhere(url, artifact.media_type),
+            };
             artifacts.push(ArtifactDraft { name: artifact.name, content });
         }
         let text = self.transcript.request.as_ref().map(|request| request.text.clone()).filter(|text| !text.is_empty());
@@ -116,6 +119,22 @@ impl Run<'_> {
         };
         let Answer { stop_reason, usage, calls, .. } = answer;
         Ok(ModelAnswer { stop_reason, text, text_ref, usage, artifacts, calls })
+    }
+}
+
+/// Content that is not ours. Its size and digest are its owner's to know.
+fn elsewhere(url: String, media_type: String) -> OutputRef {
+    OutputRef {
+        r#ref: url,
+        owner: None,
+        media_type,
+        encoding: None,
+        size: None,
+        digest: None,
+        preview: None,
+        preview_dropped: 0,
+        redacted: false,
+        expires_at: None,
     }
 }
 

@@ -33,6 +33,12 @@ pub trait Model: Send + Sync {
         Effect::Idempotent
     }
 
+    /// Whether this input is worth a plain message back and no task that a peer could look at later. Asked before the
+    /// turn runs; the turn is the same either way.
+    fn replies_with_message(&self, _input: &[Part]) -> bool {
+        false
+    }
+
     async fn answer(&self, request: ModelRequest<'_>, sink: &Sink) -> Result<Answer, Failure>;
 }
 
@@ -70,7 +76,15 @@ pub struct Answer {
 pub struct Artifact {
     pub name: Option<String>,
     pub media_type: String,
-    pub bytes: Bytes,
+    pub content: ArtifactContent,
+}
+
+/// What an artifact is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArtifactContent {
+    Bytes(Bytes),
+    /// It is elsewhere, and nobody here has looked at it.
+    Url(String),
 }
 
 /// One piece of an answer under way.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use factum_model::Refusal;
 use factum_model::id::SessionId;
 use factum_model::messaging::StreamChannel;
-use factum_runtime::{Caller, ChannelItem, ChannelStream, Subscription};
+use factum_runtime::{Caller, ChannelItem, ChannelStream, PeerStream, Subscription};
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt};
 use serde::Deserialize;
@@ -23,6 +23,7 @@ use tokio::task::AbortHandle;
 use crate::casing::Casing;
 use crate::channels::{self, Heartbeat};
 use crate::metrics::Transport;
+use crate::peers::StreamPeer;
 use crate::rpc::{self, Body, Fault};
 use crate::state::{Credential, State, StreamGuard};
 
@@ -137,6 +138,7 @@ impl Connection {
         self.state.check_rate(&self.caller)?;
         let params = rpc::params_of(control.params.as_deref())?;
         let result = match control.method {
+            Method::SubscribePeer => self.subscribe_peer(parse(params)?).await?,
             Method::Subscribe => self.subscribe(parse(params)?).await?,
             Method::StreamChannel => self.stream_channel(&parse(params)?).await?,
             Method::Unsubscribe => self.unsubscribe(&parse::<Named>(params)?)?,
@@ -195,6 +197,21 @@ impl Connection {
         Ok(json!({ "subscription_id": id, "channelId": channel_id }))
     }
 
+    async fn subscribe_peer(&mut self, params: SubscribePeer) -> Result<serde_json::Value, Refusal> {
+        self.check_room()?;
+        let casing = Casing::parse(params.casing.as_deref())?;
+        let StreamPeer { channel_id, cursors } = params.of;
+        let stream = self.state.runtime.stream_peer(&self.caller, &channel_id, &cursors).await?;
+        self.counter += 1;
+        let id = format!("sub-{}", self.counter);
+        let guard = self.state.stream(self.transport);
+        let follower = PeerFollower { stream, casing, id: id.clone(), out: self.out.clone(), guard };
+        let (acknowledged, _) = tokio::sync::watch::channel(0);
+        let abort = tokio::spawn(follower.run()).abort_handle();
+        self.subscriptions.insert(id.clone(), Followed { abort, acknowledged });
+        Ok(json!({ "subscription_id": id, "channel_id": channel_id }))
+    }
+
     fn unsubscribe(&mut self, params: &Named) -> Result<serde_json::Value, Refusal> {
         let known = self.subscriptions.remove(&params.subscription_id).is_some();
         if !known {
@@ -231,6 +248,8 @@ struct Control {
 
 enum Method {
     Subscribe,
+    /// `subscribe` of a remote channel.
+    SubscribePeer,
     StreamChannel,
     Unsubscribe,
     Acknowledge,
@@ -239,6 +258,9 @@ enum Method {
 impl rpc::Request<'_> {
     fn into_control(self) -> Option<Control> {
         let method = match &*self.method {
+            "subscribe" if self.params.is_some_and(|params| params.get().contains("\"channel_id\"")) => {
+                Method::SubscribePeer
+            }
             "subscribe" => Method::Subscribe,
             channels::STREAM => Method::StreamChannel,
             "unsubscribe" => Method::Unsubscribe,
@@ -259,6 +281,13 @@ struct Subscribe {
     casing: Option<String>,
     /// At most this many events are sent beyond the acknowledged one.
     window: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct SubscribePeer {
+    #[serde(flatten)]
+    of: StreamPeer,
+    casing: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -331,6 +360,37 @@ impl ChannelFollower {
             };
             for item in items {
                 if self.out.send(notification(&self.id, &item.json)).await.is_err() {
+                    return;
+                }
+                self.guard.sent(1);
+            }
+        }
+    }
+}
+
+/// Sends what one remote channel follows. Each event is named with its stream, whose sequence it has.
+struct PeerFollower {
+    stream: PeerStream,
+    casing: Casing,
+    id: String,
+    out: mpsc::Sender<Bytes>,
+    guard: StreamGuard,
+}
+
+impl PeerFollower {
+    async fn run(mut self) {
+        loop {
+            let batch = match self.stream.next().await {
+                Ok(batch) => batch,
+                Err(refusal) => return drop(self.out.send(ended(&self.id, &refusal)).await),
+            };
+            let head = format!(
+                r#"{{"jsonrpc":"2.0","method":"event","params":{{"subscription_id":"{}","stream":"{}","event":"#,
+                self.id, batch.stream
+            );
+            for event in &batch.events {
+                let text = [head.as_bytes(), &self.casing.apply(&event.json), b"}}"].concat();
+                if self.out.send(text.into()).await.is_err() {
                     return;
                 }
                 self.guard.sent(1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use factum_model::Refusal;
 use factum_model::id::SessionId;
-use factum_runtime::{CallError, Caller, ChannelItem, ChannelStream};
+use factum_runtime::{CallError, Caller, ChannelItem, ChannelStream, PeerStream};
 use futures::Stream;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -15,6 +15,7 @@ use tonic::{Request, Response, Status};
 use crate::casing::Casing;
 use crate::channels::{self, Heartbeat};
 use crate::metrics::Transport;
+use crate::peers::{self, StreamPeer};
 use crate::rpc::no_such_method;
 use crate::state::{Credential, Peer, State};
 use crate::status::grpc_code;
@@ -86,6 +87,13 @@ impl RuntimeService for Service {
             let heartbeat = Heartbeat::new(&self.state, params.heartbeat_interval_ms);
             let entries = follow_channel(self.state.clone(), stream, heartbeat, sender);
             tokio::spawn(while_admitted(self.state.clone(), credential, entries));
+        } else if !request.remote_channel.is_empty() {
+            let params = StreamPeer::parse(&self.state, request.remote_channel.as_bytes());
+            let StreamPeer { channel_id, cursors } = params.map_err(|refusal| status(&refusal))?;
+            let stream = self.state.runtime.stream_peer(&caller, &channel_id, &cursors).await;
+            let stream = stream.map_err(|refusal| status(&refusal))?;
+            let events = follow_peer(self.state.clone(), stream, casing, sender);
+            tokio::spawn(while_admitted(self.state.clone(), credential, events));
         } else if request.session_id.is_empty() {
             let first = self.state.runtime.feed(&caller, some(&request.cursor), 1).await;
             first.map_err(|refusal| status(&refusal))?;
@@ -168,6 +176,33 @@ async fn follow_channel(
         for item in items {
             let message = message(item.sequence.unwrap_or(0), String::new(), &item.json);
             if sender.send(Ok(message)).await.is_err() {
+                return;
+            }
+            guard.sent(1);
+        }
+    }
+}
+
+async fn follow_peer(
+    state: Arc<State>,
+    mut stream: PeerStream,
+    casing: Casing,
+    sender: mpsc::Sender<Result<EventMessage, Status>>,
+) {
+    let guard = state.stream(Transport::Grpc);
+    let closing = state.runtime.closing();
+    loop {
+        let batch = tokio::select! {
+            () = closing.cancelled() => return,
+            () = sender.closed() => return,
+            batch = stream.next() => match batch {
+                Ok(batch) => batch,
+                Err(refusal) => return drop(sender.send(Err(status(&refusal))).await),
+            },
+        };
+        for event in &batch.events {
+            let cursor = peers::cursor(&batch.stream, event.sequence);
+            if sender.send(Ok(message(event.sequence, cursor, &casing.apply(&event.json)))).await.is_err() {
                 return;
             }
             guard.sent(1);

@@ -10,6 +10,7 @@ mod connection;
 mod events;
 mod http;
 mod limits;
+mod peers;
 mod problem;
 mod rate;
 mod router;
@@ -29,7 +30,9 @@ pub mod openapi;
 pub mod reference;
 pub mod status;
 
+pub use a2a::{A2aOptions, ClientContexts};
 pub use auth::{AuthOptions, Authenticator, IssuerKeys, IssuerOptions};
+pub use factum_a2a::CardKey;
 pub use limits::TransportLimits;
 pub use server::{Server, ServerOptions, StoreStats, bind};
 pub use stdio::stdio;

@@ -14,9 +14,15 @@ use crate::grpc::{RuntimeServer, Service};
 use crate::http::json_response;
 use crate::problem::Problem;
 use crate::state::State;
-use crate::{a2a, channels, events, http as commands, openapi, ws};
+use crate::{a2a, channels, events, http as commands, openapi, peers, ws};
 
 pub(crate) fn router(state: Arc<State>) -> Router {
+    router_with(a2a::OfRuntime, state)
+}
+
+/// The same in front of any server of A2A.
+pub(crate) fn router_with(host: impl a2a::Host, state: Arc<State>) -> Router {
+    let a2a = a2a::routes(host, &state);
     let max = state.limits.body_bytes_max;
     let grpc = RuntimeServer::new(Service::new(state.clone())).max_decoding_message_size(max);
     Router::new()
@@ -25,11 +31,12 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .route("/v1/channels/stream", post(channels::stream))
         .route("/v1/channels/{method}", post(commands::routed_channel_command))
         .route("/v1/channels/{channel_id}/events", get(channels::channel_events))
+        .route("/v1/remote_channels/{channel_id}/events", get(peers::events))
         .route("/v1/sessions/{session_id}/events", get(events::session_events))
         .route("/v1/feed", get(events::feed))
-        .route("/a2a", post(a2a::routed))
         .route("/.well-known/agent-card.json", get(a2a::card))
         .route("/.well-known/agent.json", get(a2a::card_of_april_2025))
+        .route("/.well-known/jwks.json", get(a2a::jwks))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
@@ -37,17 +44,18 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .route("/schemas", get(schemas))
         .route("/schemas/{*name}", get(schema))
         .route_service("/factum.v1.Runtime/{method}", grpc)
+        .merge(a2a)
         .fallback(not_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)
 }
 
-async fn not_here() -> Response {
+pub(crate) async fn not_here() -> Response {
     Problem(Refusal::new(ErrorCode::NotFound, "there is nothing at this path; GET /openapi.json lists what there is"))
         .into_response()
 }
 
-async fn wrong_method() -> Response {
+pub(crate) async fn wrong_method() -> Response {
     let refusal = Refusal::invalid("this path does not take this method; GET /openapi.json lists what there is");
     Problem(refusal).with_status(StatusCode::METHOD_NOT_ALLOWED)
 }

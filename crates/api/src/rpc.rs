@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use factum_model::id::ChannelId;
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::{CallError, Caller};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -25,6 +26,9 @@ pub(crate) struct Request<'a> {
     pub(crate) method: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(crate) params: Option<&'a RawValue>,
+    /// The remote channel the request comes through: what the header `Factum-Channel` is to plain HTTP.
+    #[serde(default)]
+    pub(crate) channel_id: Option<ChannelId>,
     #[serde(borrow, default, deserialize_with = "present")]
     pub(crate) id: Option<&'a RawValue>,
 }
@@ -168,7 +172,11 @@ pub(crate) async fn one(state: &State, transport: Transport, caller: &Caller, te
         Err(fault) => return Some(answer(None, Err(fault))),
     };
     let outcome = match params_of(request.params) {
-        Ok(params) => state.call(caller, &request.method, params).await.map_err(Fault::from),
+        Ok(params) => {
+            let through = request.channel_id.map(|channel_id| caller.coming_through(channel_id));
+            let caller = through.as_ref().unwrap_or(caller);
+            state.call(caller, &request.method, params).await.map_err(Fault::from)
+        }
         Err(fault) => Err(fault),
     };
     let code = outcome.as_ref().err().map(|fault| fault.data.code);

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
-use crate::a2a;
+use crate::a2a::{self, A2aOptions, Setup};
 use crate::auth::{AuthOptions, Authenticator};
 use crate::http::{command, direct_command};
 use crate::limits::TransportLimits;
@@ -35,6 +35,7 @@ pub struct ServerOptions {
     pub heartbeat: Duration,
     /// Where clients reach this server, if that is not where it listens. Stands in the agent card.
     pub public_url: Option<String>,
+    pub a2a: A2aOptions,
     /// Figures of the store for `/metrics`.
     pub store_stats: Option<StoreStats>,
 }
@@ -70,6 +71,7 @@ pub async fn bind(runtime: Runtime, options: ServerOptions) -> io::Result<Server
     let metrics = Metrics::new(sources);
     let mut state = State::new(runtime, auth, dev, options.limits, options.heartbeat, Arc::new(metrics));
     state.public_url = options.public_url;
+    state.a2a = Setup::new(options.a2a);
     Ok(Server { listener, state: Arc::new(state) })
 }
 

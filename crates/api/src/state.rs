@@ -10,10 +10,12 @@ use factum_runtime::{CallError, Caller, Runtime};
 use http::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 
+use crate::a2a::Setup;
 use crate::auth::{Authenticator, unauthenticated};
 use crate::channels;
 use crate::limits::{TransportLimits, check_depth};
 use crate::metrics::{Metrics, Open, Transport};
+use crate::peers;
 use crate::rate::Rates;
 
 /// The longest `traceparent` that is looked at.
@@ -29,6 +31,7 @@ pub(crate) struct State {
     pub(crate) metrics: Arc<Metrics>,
     /// Where clients reach this server, if the operator says so.
     pub(crate) public_url: Option<String>,
+    pub(crate) a2a: Setup,
     rates: Rates,
 }
 
@@ -72,7 +75,7 @@ impl State {
         metrics: Arc<Metrics>,
     ) -> Self {
         let rates = Rates::new(&limits);
-        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, rates }
+        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, a2a: Setup::default(), rates }
     }
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.
@@ -85,6 +88,7 @@ impl State {
         let mut caller = self.auth.authenticate(authorization, peer).await?;
         self.check_rate(&caller)?;
         caller.trace = trace_of(headers);
+        caller.channel = peers::channel_of(headers)?;
         Ok(caller)
     }
 

@@ -12,11 +12,21 @@ pub struct Context<'a> {
     /// Who asks: a principal such as `agent://assistant`, or a part of the runtime such as `runtime://timer`.
     pub caller: &'a str,
     pub account: &'a str,
+    /// The remote channel the command came through, where it did.
+    pub through: Option<&'a Through>,
     pub limits: &'a Limits,
     /// How many events the shell puts in front of the decision's own, in the same commit.
     pub prelude: u64,
     /// What an agent does first with a turn, where that is known before it runs: it asks this model.
     pub opening: &'a dyn Fn(&str) -> Option<ModelIntent>,
+}
+
+/// A remote channel that commands come through. The shell has looked that it is the caller's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Through {
+    pub channel_id: ChannelId,
+    /// Whether its peer decides what its turns ask permission for.
+    pub decides: bool,
 }
 
 /// Agents whose first step is not known before they run.
@@ -25,6 +35,11 @@ pub fn no_opening(_agent: &str) -> Option<ModelIntent> {
 }
 
 impl Context<'_> {
+    /// The channel that decides what a turn submitted now will ask permission for.
+    pub(crate) fn decider(&self) -> Option<ChannelId> {
+        self.through.filter(|through| through.decides).map(|through| through.channel_id.clone())
+    }
+
     fn uuid(&mut self) -> Uuid {
         self.ids.next_uuid()
     }
@@ -119,6 +134,13 @@ pub struct Decision<T> {
     pub output: T,
 }
 
+impl<T> Decision<T> {
+    /// The same facts with another answer.
+    pub fn map<U>(self, answer: impl FnOnce(T) -> U) -> Decision<U> {
+        Decision { events: self.events, output: answer(self.output) }
+    }
+}
+
 /// The bounds of the core, each with a name a user meets in errors and in the configuration reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -170,10 +192,20 @@ pub struct Limits {
     pub message_refs_max: usize,
     /// Bytes of one message as JSON: parts, references and metadata.
     pub message_bytes_max: usize,
+    /// Addresses that one task's changes are pushed to.
+    pub push_configs_max: usize,
     /// Capabilities of one peer.
     pub capabilities_max: usize,
     /// Queues that one worker takes runs from.
     pub worker_queues_max: usize,
+    /// Sessions that one remote channel follows.
+    pub channel_sessions_max: usize,
+    /// Permission questions that one remote channel is asked at once.
+    pub channel_permissions_max: usize,
+    /// How long a remote channel counts as connected without a sign of life.
+    pub channel_heartbeat_ms: u64,
+    /// Events of one stream that a remote channel is sent again after it was away; what is older is said to be missing.
+    pub replay_events_max: u64,
     /// Jobs at work at once in one session.
     pub jobs_open_max: usize,
     /// Items of one job.
@@ -227,8 +259,13 @@ impl Default for Limits {
             message_parts_max: 32,
             message_refs_max: 64,
             message_bytes_max: 256 << 10,
+            push_configs_max: 16,
             capabilities_max: 64,
             worker_queues_max: 64,
+            channel_sessions_max: 256,
+            channel_permissions_max: 1_000,
+            channel_heartbeat_ms: 60_000,
+            replay_events_max: 1_000_000,
             jobs_open_max: 100,
             job_items_max: 10_000,
             job_input_bytes_max: 2 << 20,

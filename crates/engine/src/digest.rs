@@ -33,7 +33,7 @@ pub fn params_digest<C: Command>(params: &C) -> Result<String, Refusal> {
 }
 
 /// `sha256:` and the hex digest of some bytes.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(71);
     text.push_str("sha256:");
     for byte in Sha256::digest(bytes) {

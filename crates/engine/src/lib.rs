@@ -18,6 +18,6 @@ pub mod messaging;
 pub mod peers;
 pub mod session;
 
-pub use context::{Context, Decision, Limits, no_opening};
-pub use digest::{canonical_json, digest_of, params_digest};
+pub use context::{Context, Decision, Limits, Through, no_opening};
+pub use digest::{canonical_json, digest_of, params_digest, sha256};
 pub use key::{IndexChange, Key, KeyReader};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, call, channel, completions, dev, doctor, job, key, reference, repair, serve, stdio, tail, task, verify,
+    bench, call, channel, completions, dev, doctor, job, key, reference, repair, serve, stdio, subagent, tail, task,
+    verify,
 };
 use crate::config::{Flags, Loaded, LogLevel, load};
 use crate::failure::EXIT_CODES;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Task(task::Task),
     /// Jobs: batches of items, and schedules that make them.
     Job(job::Job),
+    /// Child agents: spawn, list as a tree, talk to, wait for, close.
+    Subagent(subagent::Subagent),
     /// Speak JSON-RPC over stdin and stdout.
     Stdio(stdio::Stdio),
     /// Issue, list and revoke API keys.

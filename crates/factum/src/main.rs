@@ -5,6 +5,7 @@
 //! put on a directory, `client/` for how a running server is spoken to.
 
 mod bench;
+mod card_key;
 mod cli;
 mod client;
 mod commands;

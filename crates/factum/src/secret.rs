@@ -31,7 +31,7 @@ pub(crate) fn open(data_dir: &Path) -> Result<Kept> {
     let path = data_dir.join(FILE);
     match File::open(&path) {
         Ok(file) => read(file, &path),
-        Err(error) if error.kind() == ErrorKind::NotFound => make(data_dir, &path),
+        Err(error) if error.kind() == ErrorKind::NotFound => make(data_dir),
         Err(error) => Err(error).with_context(|| format!("the secret {} cannot be read", path.display())),
     }
 }
@@ -53,20 +53,25 @@ fn read(mut file: File, path: &Path) -> Result<Kept> {
     Ok(Kept { secret: Secret::new(bytes), exposed: mode & 0o077 != 0 })
 }
 
-/// Written beside its name and moved there whole, so that a crash leaves a secret or none.
-fn make(data_dir: &Path, path: &Path) -> Result<Kept> {
+fn make(data_dir: &Path) -> Result<Kept> {
     let mut bytes = [0; BYTES];
     rand::rng().fill_bytes(&mut bytes);
-    let fresh = data_dir.join(format!("{FILE}.new"));
+    write_private(data_dir, FILE, &bytes)?;
+    Ok(Kept { secret: Secret::new(bytes), exposed: false })
+}
+
+/// Writes a file of the data directory for its owner alone: beside its name, and moved there whole, so that a crash leaves
+/// all of it or none.
+pub(crate) fn write_private(data_dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let (path, fresh) = (data_dir.join(name), data_dir.join(format!("{name}.new")));
     let write = || {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-        file.write_all(&bytes)?;
+        file.write_all(bytes)?;
         file.sync_all()?;
-        std::fs::rename(&fresh, path)?;
+        std::fs::rename(&fresh, &path)?;
         File::open(data_dir)?.sync_all()
     };
-    write().with_context(|| format!("the secret {} cannot be written", path.display()))?;
-    Ok(Kept { secret: Secret::new(bytes), exposed: false })
+    write().with_context(|| format!("the secret {} cannot be written", path.display()))
 }
 
 #[cfg(test)]

@@ -40,7 +40,28 @@ wire! {
         pub identity: ChannelIdentity,
         pub state: ChannelState,
         pub last_seen_at: Option<Timestamp>,
+        /// Of the channel's own stream.
         pub last_acknowledged_sequence: u64,
+    }
+
+    /// A session that a channel follows.
+    pub struct FollowedSession {
+        pub session_id: SessionId,
+        /// Following began behind this one.
+        pub since_sequence: u64,
+        pub last_acknowledged_sequence: u64,
+        /// The newest of the session.
+        pub head_sequence: u64,
+    }
+
+    /// Where a channel goes on in one of its streams.
+    pub struct StreamCursor {
+        /// A session's id, or `@channel`.
+        pub stream: String,
+        /// Events after this one follow.
+        pub resume_from: u64,
+        /// What cannot be replayed.
+        pub gap: Option<crate::events::Gap>,
     }
 
     /// A peer's task, by the peer's own ids.
@@ -72,25 +93,36 @@ wire! {
     /// A permission question that crossed a channel.
     pub struct PermissionBridge {
         pub action_id: ActionId,
+        pub session_id: Option<SessionId>,
         pub requesting_peer: String,
         pub subject: PermissionSubject,
+        pub prompt: Option<String>,
+        /// Only a decision that comes through this channel is accepted.
         pub channel_scoped: bool,
         pub forwarded_at: Timestamp,
         pub expires_at: Option<Timestamp>,
         /// Absent while it is open.
         pub decision: Option<Verdict>,
+        pub decided_by: Option<String>,
+        pub source: Option<crate::events::ResolutionSource>,
     }
 
     /// `channel_summary`: what a peer loads before it continues from its cursor.
     pub struct ChannelSnapshot {
         pub channel: ChannelRecord,
-        /// The sessions the channel takes part in.
-        pub session_ids: Vec<SessionId>,
+        /// The sessions the channel takes part in, and up to where.
+        pub sessions: Vec<FollowedSession>,
         pub peer_tasks: Vec<PeerTaskLink>,
         pub permission_bridge: Vec<PermissionBridge>,
         pub as_of_sequence: u64,
     }
 }
+
+/// The name of a channel's own stream among its cursors. No id has this character, so no session is called so.
+pub const OWN_STREAM: &str = "@channel";
+
+/// The capability of a peer that decides what its turns ask permission for.
+pub const PERMISSIONS: &str = "permissions";
 
 words! {
     pub enum Transport {

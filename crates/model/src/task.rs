@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::events::Phase;
 use crate::id::*;
 use crate::routing::TaskProfile;
-use crate::value::{Failure, Metadata};
+use crate::value::{Failure, Metadata, Part};
 use crate::wire::{wire, words};
 
 wire! {
@@ -92,6 +92,9 @@ wire! {
         pub retry_policy: Option<RetryPolicy>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
+        /// What its agent is given; the objective where it is empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub input: Vec<Part>,
         pub progress: Option<Progress>,
         /// The newest attempt.
         pub attempt: Option<Attempt>,

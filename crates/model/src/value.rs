@@ -92,17 +92,19 @@ pub fn text_of(parts: &[Part]) -> String {
 /// Large or owned content, referenced instead of copied (CONTRACT, "Output").
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputRef {
-    /// Where the bytes are: `blob:sha256:…` for ours.
+    /// Where the bytes are: `blob:sha256:…` for ours, a URL for what is elsewhere.
     pub r#ref: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     pub media_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// The true number of bytes, whatever the preview shows.
-    pub size: u64,
-    /// `sha256:` and 64 hex digits.
-    pub digest: String,
+    /// The true number of bytes, whatever the preview shows. Not known where nobody has fetched what is elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// `sha256:` and 64 hex digits. Not known where the size is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
     /// How many bytes the preview leaves out.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use factum_engine::{Context, Decision, IndexChange};
+use factum_model::id::SessionId;
 use factum_model::{Event, Refusal, Scope, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,6 +32,11 @@ pub(crate) trait Aggregate: Default + Serialize + DeserializeOwned + Send + 'sta
 
     /// What facts about the whole of it are about.
     fn scope(id: &Self::Id) -> Scope;
+
+    /// The session it is, for whoever takes part in sessions.
+    fn session_id(_: &Self::Id) -> Option<&SessionId> {
+        None
+    }
 
     /// The last sequence of its stream that the state knows.
     fn sequence(&self) -> u64;

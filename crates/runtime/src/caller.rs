@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use factum_model::id::ChannelId;
 use factum_model::registry::{Scope, Scopes};
 use factum_model::{ErrorCode, Refusal, Trace};
+
+use crate::commit::Actor;
+use crate::peers::Joining;
 
 /// A principal of an account, with what its credential is good for.
 #[derive(Clone, Debug)]
@@ -13,6 +17,10 @@ pub struct Caller {
     pub scopes: Arc<Scopes>,
     /// W3C trace context of this request.
     pub trace: Trace,
+    /// The remote channel that the request says it comes through. Whether it is the caller's own is looked at first.
+    pub channel: Option<ChannelId>,
+    /// The same once that was looked at.
+    pub(crate) through: Option<Arc<Joining>>,
 }
 
 /// The longest account name, in bytes.
@@ -20,7 +28,24 @@ pub const ACCOUNT_BYTES_MAX: usize = 64;
 
 impl Caller {
     pub fn new(principal: &str, account: &str, scopes: Scopes) -> Self {
-        Self { principal: principal.into(), account: account.into(), scopes: Arc::new(scopes), trace: Trace::default() }
+        Self {
+            principal: principal.into(),
+            account: account.into(),
+            scopes: Arc::new(scopes),
+            trace: Trace::default(),
+            channel: None,
+            through: None,
+        }
+    }
+
+    /// The same caller, coming through a remote channel.
+    pub fn coming_through(&self, channel_id: ChannelId) -> Self {
+        Self { channel: Some(channel_id), through: None, ..self.clone() }
+    }
+
+    /// The caller as the one on whose behalf something is decided.
+    pub(crate) fn actor(&self) -> Actor<'_> {
+        Actor { principal: &self.principal, trace: &self.trace, through: self.through.as_deref() }
     }
 
     /// The choke point every command and every stream passes before anything is looked up. The answer depends on the

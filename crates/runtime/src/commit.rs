@@ -23,6 +23,7 @@ use crate::aggregate::Aggregate;
 use crate::cell::{Cell, Live};
 use crate::error::append_refusal;
 use crate::hub::Published;
+use crate::peers::Joining;
 use crate::runtime::Runtime;
 use crate::workers::News;
 
@@ -30,6 +31,8 @@ use crate::workers::News;
 pub(crate) struct Actor<'a> {
     pub(crate) principal: &'a str,
     pub(crate) trace: &'a Trace,
+    /// The remote channel it came through.
+    pub(crate) through: Option<&'a Joining>,
 }
 
 /// A command with idempotency keys: what has to be remembered of it.
@@ -97,11 +100,15 @@ impl Runtime {
             ids: &mut *ids,
             caller: actor.principal,
             account: &cell.account,
+            through: actor.through.map(Joining::through),
             limits: &self.0.limits,
             prelude: accept.keys.len() as u64,
             opening: &|agent| self.0.agents.get(agent).map(|agent| agent.opening()),
         };
         let Decision { mut events, output } = decide(state, &mut context)?;
+        if let (Some(joining), Some(session_id)) = (actor.through, S::session_id(&cell.id)) {
+            joining.join(session_id, state.sequence(), &mut events)?;
+        }
         if !accept.keys.is_empty() {
             let accepted = accepted(cell, actor, accept, &output)?;
             events.splice(0..0, accepted);

@@ -39,7 +39,11 @@ impl Runtime {
         if self.is_closing() {
             return Err(Refusal::unavailable("the server is shutting down").with("cause", "closing"));
         }
-        self.handle(caller, command).await
+        match &caller.channel {
+            None => self.handle(caller, command).await,
+            // Boxed: the rare way must not make the future of every command as large as itself.
+            Some(channel_id) => Box::pin(self.call_through(caller, channel_id, command)).await,
+        }
     }
 
     async fn call_raw<C: Command>(&self, caller: &Caller, params: &str) -> Result<Box<RawValue>, Refusal>

@@ -96,6 +96,24 @@ impl Runtime {
         Ok(Repeat::New { accept: Accept { command: C::NAME, keys: all, params_digest }, held: Some(held) })
     }
 
+    /// The same for what is no command of the registry, recognised by `name` and the digest of what it says.
+    pub(crate) async fn repeat_of<T: DeserializeOwned>(
+        &self,
+        caller: &Caller,
+        name: &'static str,
+        key: Option<&str>,
+        params_digest: String,
+    ) -> Result<Repeat<'_, T>, Refusal> {
+        let Some(key) = key else { return Ok(Repeat::New { accept: Accept::default(), held: None }) };
+        let key = self.check_key(key)?;
+        let index_key = keys::idempotency(&caller.account, &caller.principal, &key);
+        let held = self.0.keyed.lock(vec![index_key.clone()]).await;
+        if let Some(output) = self.answered(&index_key, name, &params_digest).await? {
+            return Ok(Repeat::Known(output));
+        }
+        Ok(Repeat::New { accept: Accept { command: name, keys: vec![key], params_digest }, held: Some(held) })
+    }
+
     /// What was answered under a key of our own making that belongs to this command.
     pub(crate) async fn known_under<C: Command>(
         &self,
@@ -108,11 +126,15 @@ impl Runtime {
     }
 
     async fn known<C: Command>(&self, key: &[u8], digest: &str) -> Result<Option<C::Output>, Refusal> {
+        self.answered(key, C::NAME, digest).await
+    }
+
+    async fn answered<T: DeserializeOwned>(&self, key: &[u8], name: &str, digest: &str) -> Result<Option<T>, Refusal> {
         let row = self.0.store.get(key).await.map_err(|error| read_refusal(&error))?;
         let Some(row) = row else { return Ok(None) };
         let row: IdempotencyRow =
             serde_json::from_slice(&row).map_err(|error| Refusal::internal(format!("idempotency row: {error}")))?;
-        if row.command != C::NAME || row.params_digest != digest {
+        if row.command != name || row.params_digest != digest {
             return Err(Refusal::conflict("this idempotency key or id was used before, for something else")
                 .with("command", row.command));
         }

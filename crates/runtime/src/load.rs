@@ -192,7 +192,7 @@ impl Runtime {
             let mut live = cell.live.lock();
             live.snapshot_sequence = snapshot_sequence;
             live.state = Some(Box::new(state));
-            let actor = Actor { principal: RECOVERY, trace: &Trace::default() };
+            let actor = Actor { principal: RECOVERY, trace: &Trace::default(), through: None };
             recover.map(|recover| self.decide(cell, &mut live, &actor, &Accept::default(), recover))
         };
         if let Some(repair) = repair {

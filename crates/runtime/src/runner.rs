@@ -136,7 +136,7 @@ impl TurnHost {
 
     async fn try_report(&self, report: Report) -> Result<Arc<Vec<Event>>, Refusal> {
         let principal = format!("agent://{}", self.runner.turn_id);
-        let actor = Actor { principal: &principal, trace: &Trace::default() };
+        let actor = Actor { principal: &principal, trace: &Trace::default(), through: None };
         let decide = |state: &factum_engine::session::SessionState, context: &mut factum_engine::Context<'_>| {
             decide_report(state, &self.runner, report, context)
         };
@@ -196,8 +196,8 @@ impl Runtime {
             owner: Some("runtime".to_owned()),
             media_type: media_type.to_owned(),
             encoding: None,
-            size,
-            digest: format!("sha256:{digest}"),
+            size: Some(size),
+            digest: Some(format!("sha256:{digest}")),
             preview,
             preview_dropped,
             redacted: false,

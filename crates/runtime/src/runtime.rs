@@ -28,6 +28,7 @@ use crate::delegations::Delegate;
 use crate::idempotency::KeyedLocks;
 use crate::messaging::Gate;
 use crate::options::{Options, ShellLimits};
+use crate::peers::PeerPresence;
 use crate::workers::Workers;
 
 /// A handle to a running runtime.
@@ -48,7 +49,9 @@ pub(crate) struct Inner {
     pub(crate) sessions: Cells<SessionState>,
     pub(crate) channels: Cells<ChannelState>,
     pub(crate) peers: Cells<PeerState>,
+    pub(crate) presence: PeerPresence,
     pub(crate) workers: Workers,
+    pub(crate) inbound_channels: crate::inbound::Known,
     pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
@@ -99,6 +102,7 @@ impl Runtime {
             agents: options.agents,
             limits: options.limits,
             workers: Workers::new(&options.shell),
+            inbound_channels: Default::default(),
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,
@@ -108,6 +112,7 @@ impl Runtime {
             sessions: Cells::default(),
             channels: Cells::default(),
             peers: Cells::default(),
+            presence: PeerPresence::default(),
             gate: Gate::default(),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),
@@ -122,6 +127,7 @@ impl Runtime {
         runtime.spawn(crate::timers::run(runtime.clone()));
         runtime.spawn(crate::sweep::run(runtime.clone()));
         runtime.spawn(crate::workers::keep(runtime.clone()));
+        runtime.spawn(crate::peers::keep(runtime.clone()));
         Ok(runtime)
     }
 

@@ -40,6 +40,10 @@ impl Aggregate for SessionState {
         Scope::default().session_id(session_id)
     }
 
+    fn session_id(session_id: &SessionId) -> Option<&SessionId> {
+        Some(session_id)
+    }
+
     fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -73,6 +77,7 @@ impl Aggregate for SessionState {
         if events.iter().any(|event| event.scope.task_id.is_some()) {
             runtime.carry_on(cell);
         }
+        runtime.bridge_later(cell, events);
         for effect in events.iter().filter_map(effects) {
             match effect {
                 Effect::RunTurn { thread_id, turn_id } => {
@@ -150,7 +155,7 @@ impl Runtime {
         }
         let (runtime, account, session_id) = (self.clone(), cell.account.clone(), cell.id.clone());
         self.spawn(async move {
-            let actor = Actor { principal: TASKS, trace: &Trace::default() };
+            let actor = Actor { principal: TASKS, trace: &Trace::default(), through: None };
             let accept = Accept::default();
             // Whatever is in the way of a commit passes, or the store is closed and the next start carries on.
             while let Err(error) = runtime.execute(&account, &session_id, &actor, &accept, continue_tasks).await {

@@ -70,6 +70,11 @@ impl Subscription {
         self.0.next().await
     }
 
+    /// The last sequence that is there.
+    pub fn durable(&self) -> u64 {
+        self.0.cell.hub.durable()
+    }
+
     /// The sequence that comes next.
     pub fn next_sequence(&self) -> u64 {
         self.0.next
@@ -77,6 +82,16 @@ impl Subscription {
 }
 
 impl<S: Aggregate> Follow<S> {
+    /// Whether there is something to take without waiting.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.next <= self.cell.hub.durable()
+    }
+
+    /// Waits until there is.
+    pub(crate) async fn ready(&self) {
+        self.cell.hub.wait_durable(self.next).await;
+    }
+
     /// See [`Subscription::next`].
     pub(crate) async fn next(&mut self) -> Result<Vec<Arc<Published>>, Refusal> {
         loop {

@@ -56,7 +56,7 @@ async fn fire(runtime: &Runtime, timers: Vec<Timer>) -> Duration {
             return Duration::from_millis(u64::try_from(wait).unwrap_or(0)).min(SLEEP_MAX);
         }
         let account: Arc<str> = timer.account.as_str().into();
-        let actor = Actor { principal: TIMER, trace: &Trace::default() };
+        let actor = Actor { principal: TIMER, trace: &Trace::default(), through: None };
         let outcome = runtime
             .execute(&account, &timer.session_id, &actor, &Accept::default(), |state, context| {
                 fire_timer(state, &timer, context)

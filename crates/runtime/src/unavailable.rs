@@ -38,6 +38,4 @@ unavailable! {
     ExportEvidence,
     ExportReplay,
     ExportReview,
-    ReconnectChannel,
-    AckEvents,
 }

@@ -14,6 +14,7 @@
 
 pub mod channel_history;
 pub mod clients;
+pub mod coins;
 pub mod history;
 pub mod normal;
 pub mod server;

@@ -95,6 +95,14 @@ impl Server {
         &self.address
     }
 
+    /// How much memory the server has resident, in bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        let pid = self.child.id().expect("the server runs");
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_else(|| panic!("{status}"));
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }

@@ -103,7 +103,7 @@ impl Offer {
             TRANSPORT_PROTOCOL_HTTP_JSON => Binding::HttpJson,
             _ => return None,
         };
-        let version = Version::parse(Some(&self.version)).ok()?;
+        let version = Version::parse(Some(&self.version)).ok()?.unwrap_or(Version::V0_3);
         Some(Interface { url: self.url.clone(), binding, version, tenant: self.tenant.clone() })
     }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::invoke::{Calls, Invocation};
 use super::problem::Reading;
-use super::step::{STEPS_MAX, Step, read_steps, size};
+use super::step::{Does, STEPS_MAX, Step, read_steps, size};
 use super::table::Table;
 use crate::next::MODEL_ROUNDS_MAX;
 
@@ -11,7 +12,18 @@ use crate::next::MODEL_ROUNDS_MAX;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub matcher: Matcher,
+    pub reply: Reply,
     pub steps: Vec<Step>,
+}
+
+/// What a peer that sent the input gets to see of the turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// A task to follow, ask about and cancel.
+    #[default]
+    Task,
+    /// The answer as one message.
+    Message,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +71,13 @@ pub(super) fn read_entries(reading: &Reading, list: Vec<Value>) -> Vec<Entry> {
 
 fn read_entry(mut table: Table<'_>) -> Option<Entry> {
     let matcher = read_matcher(&mut table);
+    let reply = table.word("reply", &[("task", Reply::Task), ("message", Reply::Message)]).unwrap_or_default();
     let steps = read_steps(&mut table);
+    if let Some(what) = (reply == Reply::Message).then(|| needs_task(&steps)).flatten() {
+        table.problem(format_args!(
+            "reply = \"message\" sends one message, and {what} need a task; take one of them out"
+        ));
+    }
     let size = size(&steps);
     if size.steps > STEPS_MAX {
         table.problem(format_args!("{} steps with all repetitions; {STEPS_MAX} are allowed", size.steps));
@@ -72,7 +90,24 @@ fn read_entry(mut table: Table<'_>) -> Option<Entry> {
         ));
     }
     table.finish();
-    Some(Entry { matcher: matcher?, steps })
+    Some(Entry { matcher: matcher?, reply, steps })
+}
+
+/// Something in these steps that a single message cannot carry.
+fn needs_task(steps: &[Step]) -> Option<&'static str> {
+    let waits = |invocation: &Invocation| match &invocation.calls {
+        Calls::Ask { .. } => true,
+        Calls::Tool(tool) => tool.approval.is_some(),
+        Calls::Delegate { .. } => false,
+    };
+    let gives_away = |invocation: &Invocation| matches!(invocation.calls, Calls::Delegate { .. });
+    steps.iter().find_map(|step| match &step.does {
+        Does::Artifact { .. } => Some("artifacts"),
+        Does::Call(invocations) if invocations.iter().any(waits) => Some("questions and approvals"),
+        Does::Call(invocations) if invocations.iter().any(gives_away) => Some("delegations"),
+        Does::Group(steps) | Does::Repeat { steps, .. } => needs_task(steps),
+        _ => None,
+    })
 }
 
 fn read_matcher(table: &mut Table<'_>) -> Option<Matcher> {

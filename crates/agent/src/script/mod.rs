@@ -33,6 +33,9 @@
 //! | `contains = "deploy"` | input with this anywhere | the whole input |
 //! | `any = true` | everything; has to be the last entry | the whole input |
 //!
+//! `reply = "message"` in an entry says that a peer which sends such an input over A2A gets one message back and no task (`"task"`
+//! is the default). Such an entry cannot ask, need an approval or make artifacts: there is no task to do it in.
+//!
 //! ## Steps
 //!
 //! Each step is a table with one of these keys. Any step may also have `when`.
@@ -46,11 +49,11 @@
 //! | `tool = { name = "…" }` | calls a tool, see below | |
 //! | `ask = "question"` | asks the user; the answer is the result | `save`, `schema` (JSON Schema of the answer), `timeout_ms`, `on_timeout` |
 //! | `tools = [ { name = "…" }, { ask = "…" } ]` | several calls in one answer | |
-//! | `artifact = { text = "…" }` | keeps content beside the answer | inside: `name`, `media_type` (default `text/plain; charset=utf-8`), `text` or `base64` |
+//! | `artifact = { text = "…" }` | keeps content beside the answer | inside: `name`, `media_type` (has a default for each), and one of `text`, `data = { … }` (any value, as JSON), `base64`, `url` (content that is elsewhere; nobody fetches it) |
 //! | `usage = { input_tokens = 10 }` | what the answer cost, added up | inside: `input_tokens`, `output_tokens`, `reasoning_tokens`, `cached_tokens` |
 //! | `error = { message = "…" }` | fails the model request | inside: `category` (default `model_error`), `retryable` (default `true` with `times`, else `false`), `times = 2` (only the first two tries fail) |
 //! | `steps = [ … ]` | a group, for one `when` over several steps | |
-//! | `repeat = { times = 3, steps = [ … ] }` | the same steps again; `{index}` counts from 1 | |
+//! | `repeat = { times = 3, steps = [ … ] }` | the same steps again; `{index}` counts from 1 | inside: `until = { answer = { equals = "done" } }`, looked at behind each time, written like `when` |
 //! | `finish = "stop_reason"` | ends the turn here | |
 //!
 //! ## Tools
@@ -82,6 +85,8 @@
 //! - `when = { deploy = "succeeded" }` takes a step only where the call ended so. A list means any of them, several names mean all
 //!   of them. The outcomes are `succeeded`, `failed`, `denied`, `cancelled`, `timed_out`, `lost`, and `skipped` for a call that was
 //!   not made because its own `when` did not hold.
+//! - `when = { answer = { equals = "yes" } }` looks at what the call gave, white space around it aside; `{ not = "yes" }` is the
+//!   opposite. A list means any of them for `equals`, none of them for `not`. What was not made or not answered gave nothing.
 //! - `{deploy}` is the result as text (the answer of an `ask`), or the error's message where there is none.
 //! - `{deploy.url}` is a field of a structured result, `{deploy.items.0.name}` one further inside.
 //! - `{deploy.outcome}` is the word for how it ended, `{deploy.error}` the error's message.
@@ -152,6 +157,11 @@ impl Script {
         let reading = Reading::new(file);
         let script = parse_value(&reading, text).and_then(|value| read_script(&reading, value));
         reading.finish(script)
+    }
+
+    /// The entry for an input, and what `{rest}` stands for in it.
+    fn entry_for<'i>(&self, input: &'i str) -> Option<(&Entry, &'i str)> {
+        self.entries.iter().find_map(|entry| entry.matcher.rest(input).map(|rest| (entry, rest)))
     }
 
     /// The agent of `factum dev`.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use factum_model::value::{Effect, Failure};
+use factum_model::value::{Effect, Failure, Part, text_of};
 use tokio::time::Instant;
 
 use super::Script;
+use super::entry::Reply;
 use super::play::{End, Play, plan};
 use super::say::{Pace, sleep_to};
 use crate::model::{Answer, Model, ModelRequest, Sink};
@@ -34,6 +35,10 @@ impl Model for ScriptModel {
 
     fn effect(&self) -> Effect {
         Effect::Idempotent
+    }
+
+    fn replies_with_message(&self, input: &[Part]) -> bool {
+        self.script.entry_for(&text_of(input)).is_some_and(|(entry, _)| entry.reply == Reply::Message)
     }
 
     async fn answer(&self, request: ModelRequest<'_>, sink: &Sink) -> Result<Answer, Failure> {

@@ -14,12 +14,12 @@ use factum_model::value::{Effect, Failure, Usage, text_of};
 use serde_json::{Value, json};
 
 use super::Script;
-use super::condition::{Condition, Ended};
+use super::condition::{Condition, Ended, Is};
 use super::invoke::{ASK_TOOL, Calls, Invocation};
 use super::say::Pace;
 use super::step::{Content, Does, Step};
 use super::template::Values;
-use crate::model::{Artifact, TurnView};
+use crate::model::{Artifact, ArtifactContent, TurnView};
 use crate::tools::DELEGATE_TOOL;
 use crate::transcript::{Call, Outcome, Round};
 
@@ -66,9 +66,8 @@ pub(super) struct Course {
 /// The answer that comes after `rounds`; `None` where no entry is for this input.
 pub(super) fn plan(script: &Script, turn: TurnView<'_>, rounds: &[Round]) -> Option<Plan> {
     let input = text_of(turn.input);
-    let (entry, rest) =
-        script.entries.iter().find_map(|entry| entry.matcher.rest(&input).map(|rest| (entry, rest.to_owned())))?;
-    let names = Names { script, turn, rest, input: input.clone(), index: 1, saved: BTreeMap::new() };
+    let (entry, rest) = script.entry_for(&input)?;
+    let names = Names { script, turn, rest: rest.to_owned(), input: input.clone(), index: 1, saved: BTreeMap::new() };
     let mut walk = Walk { names, answered: rounds.iter(), plays: Vec::new() };
     let end = match walk.steps(&entry.steps) {
         ControlFlow::Break(end) => end,
@@ -98,7 +97,7 @@ impl<'a> Walk<'a> {
     fn step(&mut self, does: &Does) -> ControlFlow<End> {
         match does {
             Does::Group(steps) => self.steps(steps),
-            Does::Repeat { times, steps } => self.repeat(*times, steps),
+            Does::Repeat { times, until, steps } => self.repeat(*times, until, steps),
             Does::Call(invocations) => self.call(invocations),
             Does::Finish(reason) if self.is_here() => ControlFlow::Break(End::Stop(reason.fill(&self.names))),
             other => {
@@ -115,11 +114,14 @@ impl<'a> Walk<'a> {
         self.answered.as_slice().is_empty()
     }
 
-    fn repeat(&mut self, times: u64, steps: &[Step]) -> ControlFlow<End> {
+    fn repeat(&mut self, times: u64, until: &[Condition], steps: &[Step]) -> ControlFlow<End> {
         let outer = self.names.index;
         for index in 1..=times {
             self.names.index = index;
             self.steps(steps)?;
+            if !until.is_empty() && until.iter().all(|condition| self.names.holds(condition)) {
+                break;
+            }
         }
         self.names.index = outer;
         ControlFlow::Continue(())
@@ -148,9 +150,11 @@ fn play(does: &Does, names: &Names<'_>) -> Option<Play> {
         Does::Artifact { name, media_type, content } => Play::Artifact(Artifact {
             name: name.as_ref().map(|name| name.fill(names)),
             media_type: media_type.clone(),
-            bytes: match content {
-                Content::Text(text) => text.fill(names).into(),
-                Content::Bytes(bytes) => bytes.clone(),
+            content: match content {
+                Content::Text(text) => ArtifactContent::Bytes(text.fill(names).into()),
+                Content::Bytes(bytes) => ArtifactContent::Bytes(bytes.clone()),
+                Content::Data(data) => ArtifactContent::Bytes(data.fill(names).to_string().into()),
+                Content::Url(url) => ArtifactContent::Url(url.fill(names)),
             },
         }),
         Does::Use(usage) => Play::Use(usage.clone()),
@@ -216,7 +220,18 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn holds(&self, condition: &Condition) -> bool {
-        condition.ended.contains(&self.ended(&condition.saved))
+        let saved = condition.saved.as_str();
+        match &condition.is {
+            Is::Ended(ended) => ended.contains(&self.ended(saved)),
+            Is::Equal(texts) => texts.contains(&self.given(saved)),
+            Is::Not(texts) => !texts.contains(&self.given(saved)),
+        }
+    }
+
+    /// What a saved call gave, as text.
+    fn given(&self, saved: &str) -> String {
+        let outcome = self.saved.get(saved).and_then(|call| call.outcome());
+        outcome.map_or_else(String::new, |outcome| outcome_text(outcome, &[]).trim().to_owned())
     }
 
     fn ended(&self, saved: &str) -> Ended {

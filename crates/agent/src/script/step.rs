@@ -13,7 +13,7 @@ use super::condition::{Condition, read_conditions};
 use super::invoke::{Invocation, read_ask, read_delegate, read_tool, read_tools};
 use super::say::{Pace, read_pace};
 use super::table::{Table, kind};
-use super::template::Template;
+use super::template::{Template, ValueTemplate};
 use crate::transcript::INTERRUPTED;
 
 /// How many steps an entry may come to when everything it repeats is written out.
@@ -58,6 +58,8 @@ pub(super) enum Does {
     Group(Vec<Step>),
     Repeat {
         times: u64,
+        /// Looked at behind each time; where there is none, all of them.
+        until: Vec<Condition>,
         steps: Vec<Step>,
     },
     Finish(Template),
@@ -67,6 +69,8 @@ pub(super) enum Does {
 pub(super) enum Content {
     Text(Template),
     Bytes(Bytes),
+    Data(ValueTemplate),
+    Url(Template),
 }
 
 /// The keys that say what a step does. Exactly one of them stands in each.
@@ -116,7 +120,7 @@ fn read_step(parent: &Table<'_>, number: usize, value: Value) -> Option<Step> {
     let kinds: Vec<&str> = KINDS.into_iter().filter(|key| table.has(key)).collect();
     match kinds[..] {
         [_] => {
-            let when = read_conditions(&mut table);
+            let when = read_conditions(&mut table, "when");
             let does = read_does(kinds[0], &mut table);
             table.finish();
             // What a step saves is known to the steps behind it, not to itself.
@@ -165,25 +169,34 @@ fn read_does(kind: &str, table: &mut Table<'_>) -> Option<Does> {
 }
 
 fn read_artifact(mut table: Table<'_>) -> Option<Does> {
+    const KINDS: [&str; 4] = ["text", "data", "base64", "url"];
     let name = table.template("name");
-    let media_type = table.text("media_type").unwrap_or_else(|| "text/plain; charset=utf-8".to_owned());
-    let content = match (table.has("text"), table.has("base64")) {
-        (true, false) => table.template("text").map(Content::Text),
-        (false, true) => table.text("base64").and_then(|text| match STANDARD.decode(&text) {
-            Ok(bytes) => Some(Content::Bytes(bytes.into())),
-            Err(error) => {
-                table.problem(format_args!("base64 cannot be decoded: {error}"));
-                None
-            }
-        }),
+    let media_type = table.text("media_type");
+    let kinds: Vec<&str> = KINDS.into_iter().filter(|key| table.has(key)).collect();
+    let (usual, content) = match kinds[..] {
+        ["text"] => ("text/plain; charset=utf-8", table.template("text").map(Content::Text)),
+        ["data"] => ("application/json", table.value_template("data").map(Content::Data)),
+        ["base64"] => ("application/octet-stream", read_base64(&mut table)),
+        ["url"] => ("application/octet-stream", table.template("url").map(Content::Url)),
         _ => {
-            table.problem("an artifact needs either text or base64");
-            table.pass_over(["text", "base64"]);
-            None
+            table.problem(format_args!("an artifact needs one of {}", KINDS.join(", ")));
+            ("", None)
         }
     };
+    table.pass_over(KINDS);
     table.finish();
-    Some(Does::Artifact { name, media_type, content: content? })
+    Some(Does::Artifact { name, media_type: media_type.unwrap_or_else(|| usual.to_owned()), content: content? })
+}
+
+fn read_base64(table: &mut Table<'_>) -> Option<Content> {
+    let text = table.text("base64")?;
+    match STANDARD.decode(&text) {
+        Ok(bytes) => Some(Content::Bytes(bytes.into())),
+        Err(error) => {
+            table.problem(format_args!("base64 cannot be decoded: {error}"));
+            None
+        }
+    }
 }
 
 fn read_usage(mut table: Table<'_>) -> Option<Does> {
@@ -223,8 +236,10 @@ fn read_repeat(mut table: Table<'_>) -> Option<Does> {
     let times = table.whole("times");
     let times = table.require("times", times, "times = 3");
     let steps = read_steps(&mut table);
+    // Read behind the steps, because it may look at what they save.
+    let until = read_conditions(&mut table, "until");
     table.finish();
-    Some(Does::Repeat { times: times?, steps })
+    Some(Does::Repeat { times: times?, until, steps })
 }
 
 /// How large an entry is when everything it repeats is written out: steps, and answers it takes to get through.
@@ -239,7 +254,7 @@ pub(super) fn size(steps: &[Step]) -> Size {
         let (own, inner, times) = match &step.does {
             Does::Call(_) => (Size { steps: 1, rounds: 1 }, Size::default(), 0),
             Does::Group(steps) => (Size { steps: 1, rounds: 0 }, size(steps), 1),
-            Does::Repeat { times, steps } => (Size { steps: 1, rounds: 0 }, size(steps), *times),
+            Does::Repeat { times, steps, .. } => (Size { steps: 1, rounds: 0 }, size(steps), *times),
             _ => (Size { steps: 1, rounds: 0 }, Size::default(), 0),
         };
         let grown =

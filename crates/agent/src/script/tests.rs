@@ -35,10 +35,12 @@ fn every_step_of_the_reference_is_understood() {
         { delegate = { peer = "north", message = "do {rest}", save = "given" } }, { say = "{given.text}" },
         { tools = [{ name = "a", error = "e" }, { ask = "q", save = "second" }] },
         { artifact = { name = "n", media_type = "m/t", text = "{tool.url} {answer} {second.outcome} {options.x}" } },
-        { artifact = { base64 = "aGk=" } }, { usage = { input_tokens = 1, cached_tokens = 2 } },
+        { artifact = { base64 = "aGk=" } }, { artifact = { data = { a = [1, "{rest}"] } } },
+        { artifact = { url = "https://example.com/{rest}" } }, { usage = { input_tokens = 1, cached_tokens = 2 } },
         { error = { category = "c", message = "m", retryable = true, times = 1 } },
         { steps = [{ say = "g" }], when = { tool = ["denied", "lost"], answer = "skipped" } },
-        { repeat = { times = 2, steps = [{ say = "{index}" }] } }, { finish = "done" }, { wait = "forever" }"#;
+        { say = "w", when = { answer = { equals = ["a", "b"] }, tool = { not = "c" } } },
+        { repeat = { times = 2, until = { more = { equals = "done" } }, steps = [{ ask = "{index}", save = "more" }] } }, { finish = "done" }, { wait = "forever" }"#;
     assert_eq!(steps(all), "fine");
 }
 
@@ -106,7 +108,19 @@ fn problems_name_the_place_and_what_to_do() {
             r#"{ ask = "q", save = "x" }, { say = "a", when = { x = "denyed" } }"#,
             "test.toml: entry 1, step 2: when: \"denyed\" is not an outcome; did you mean \"denied\"?".to_owned(),
         ),
-        (r#"{ artifact = { name = "n" } }"#, format!("{at}, artifact: an artifact needs either text or base64")),
+        (r#"{ artifact = { name = "n" } }"#, format!("{at}, artifact: an artifact needs one of text, data, base64, url")),
+        (
+            r#"{ artifact = { text = "t", url = "u" } }"#,
+            format!("{at}, artifact: an artifact needs one of text, data, base64, url"),
+        ),
+        (
+            r#"{ ask = "q", save = "x" }, { say = "a", when = { x = { equal = "y" } } }"#,
+            "test.toml: entry 1, step 2, when, x: what is it compared with? Say equals = \"done\" or not = \"done\", a text or a list of texts\ntest.toml: entry 1, step 2, when, x: unknown key \"equal\"; did you mean \"equals\"?".to_owned(),
+        ),
+        (
+            r#"{ repeat = { times = 2, until = { y = { not = "z" } }, steps = [{ ask = "q", save = "x" }] } }"#,
+            format!("{at}, repeat: until: no step before this one saves \"y\"; did you mean \"x\"?"),
+        ),
         (
             r#"{ error = { category = "interrupted", message = "m" } }"#,
             format!("{at}, error: category \"interrupted\" is kept for restarts; use another word"),
@@ -148,6 +162,18 @@ fn problems_of_the_file_and_its_entries() {
         (
             "name = \"a\"\n[[on]]\nany = true\nsteps = [{ say = \"x\" }]\n[[on]]\nequals = \"x\"\nsteps = [{ say = \"x\" }]",
             "test.toml: entry 2: it is never reached, because entry 1 takes any input; put it before that one",
+        ),
+        (
+            "name = \"a\"\n[[on]]\nany = true\nreply = \"mesage\"\nsteps = [{ say = \"x\" }]",
+            "test.toml: entry 1: reply = \"mesage\" is unknown; did you mean \"message\"?",
+        ),
+        (
+            "name = \"a\"\n[[on]]\nany = true\nreply = \"message\"\nsteps = [{ steps = [{ ask = \"x\" }] }]",
+            "test.toml: entry 1: reply = \"message\" sends one message, and questions and approvals need a task; take one of them out",
+        ),
+        (
+            "name = \"a\"\n[[on]]\nany = true\nreply = \"message\"\nsteps = [{ artifact = { text = \"x\" } }]",
+            "test.toml: entry 1: reply = \"message\" sends one message, and artifacts need a task; take one of them out",
         ),
         ("{", "test.toml: this is not JSON: EOF while parsing an object at line 1 column 1"),
     ] {

@@ -186,7 +186,7 @@ async fn a_long_answer_is_kept_as_a_blob_and_streamed_in_few_commits() {
     else {
         panic!()
     };
-    assert_eq!((end.text, end.text_ref.map(|text| text.size)), (None, Some(100_000)));
+    assert_eq!((end.text, end.text_ref.and_then(|text| text.size)), (None, Some(100_000)));
 }
 
 /// A model and tools that misbehave.

@@ -68,7 +68,8 @@ impl Inner {
     ) -> Result<(T, Vec<Event>), Refusal> {
         let limits = Limits::default();
         let Inner { state, ids, now, .. } = self;
-        let mut context = Context { now: *now, ids, caller, account: "dev", limits: &limits, prelude: 0, opening };
+        let mut context =
+            Context { now: *now, ids, caller, account: "dev", through: None, limits: &limits, prelude: 0, opening };
         let decision = decide(state, &mut context)?;
         Ok((decision.output, self.commit(decision.events)))
     }
@@ -309,8 +310,8 @@ impl Host for Shell<'_> {
             owner: None,
             media_type: media_type.to_owned(),
             encoding: None,
-            size,
-            digest: "sha256:test".to_owned(),
+            size: Some(size),
+            digest: Some("sha256:test".to_owned()),
             preview: None,
             preview_dropped: 0,
             redacted: false,

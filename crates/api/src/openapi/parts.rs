@@ -14,6 +14,7 @@ pub(super) fn paths() -> Map<String, Value> {
     let object = json!({ "type": "object" });
     let mut paths = Map::new();
     paths.insert("/v1/sessions/{session_id}/events".to_owned(), json!({ "get": session_events() }));
+    paths.insert("/v1/remote_channels/{channel_id}/events".to_owned(), json!({ "get": remote_channel_events() }));
     paths.insert("/v1/feed".to_owned(), json!({ "get": feed() }));
     paths.insert("/rpc".to_owned(), json!({ "post": rpc() }));
     for (path, id, summary, response) in [
@@ -65,6 +66,31 @@ fn session_events() -> Value {
         "x-kind": "read",
         "parameters": parameters,
         "responses": stream_responses("EventPage"),
+    })
+}
+
+fn remote_channel_events() -> Value {
+    let cursors = "The last sequence taken in of each stream, such as `sess_1:17,@channel:4`.";
+    let [_, casing, resume] = stream_parameters();
+    let mut responses = stream_responses("EventPage");
+    if let Some(content) = responses["200"]["content"].as_object_mut() {
+        content.remove("application/json");
+    }
+    responses["200"]["description"] = json!("A stream of events.");
+    json!({
+        "operationId": "remote_channel_events",
+        "summary": "What a remote channel is sent: its own events and those of the sessions it follows.",
+        "description": "A stream that stays open; the channel counts as connected as long as it does. Each event's `id:` is \
+                        the name of its stream (a session's id, or `@channel`), a colon and its sequence. Needs the scopes \
+                        `channels:write` and `sessions:read`.",
+        "tags": ["streams"],
+        "x-scope": "channels:write",
+        "x-kind": "read",
+        "parameters": [
+            json!({ "name": "channel_id", "in": "path", "required": true, "schema": { "$ref": "#/components/schemas/ChannelId" } }),
+            query("cursors", cursors, &json!({ "type": "string" })), casing, resume,
+        ],
+        "responses": responses,
     })
 }
 

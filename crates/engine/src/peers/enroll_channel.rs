@@ -1,8 +1,10 @@
 //! `enroll_channel`: a peer becomes known, or comes back and says what it is now.
 
+use std::collections::BTreeSet;
+
 use factum_model::commands::{EnrollChannel, EnrollChannelResult};
 use factum_model::events::ChannelConnected;
-use factum_model::id::ChannelId;
+use factum_model::id::{ChannelId, SessionId};
 use factum_model::peer::{ChannelIdentity, PeerRole, Transport};
 use factum_model::{NewEvent, Refusal, Scope};
 
@@ -17,23 +19,44 @@ pub const DEFAULT_QUEUE: &str = "default";
 /// The longest name of a protocol.
 const PROTOCOL_CHARS_MAX: usize = 64;
 
-/// The shell has made the id where none was given, so that it knows the stream.
+/// The shell has made the id where none was given, so that it knows the stream, and looked whether the sessions exist.
+/// `token_ref` names the token the peer gets; the one it had before is void.
 pub fn enroll_channel(
     state: &PeerState,
     channel_id: &ChannelId,
     command: &EnrollChannel,
+    token_ref: String,
     context: &mut Context<'_>,
 ) -> Result<Decision<EnrollChannelResult>, Refusal> {
     if state.peer.is_some() && state.of(context.caller).is_none() {
         return Err(Refusal::not_found());
     }
     check_principal(context.caller)?;
-    let identity = identity(command, context)?;
+    let identity = ChannelIdentity { resume_token_ref: Some(token_ref), ..identity(command, context)? };
     let (capabilities, queues) = (identity.capabilities.clone(), identity.queues.clone());
-    let events = vec![NewEvent::new(Scope::default().channel_id(channel_id), ChannelConnected { identity })];
+    let followed = followed(state, command, context)?;
+    let fact = ChannelConnected { identity, session_ids: command.session_ids.clone() };
+    let events = vec![NewEvent::new(Scope::default().channel_id(channel_id), fact)];
     let sequence = context.sequence_after(state.sequence, &events);
-    let output = EnrollChannelResult { channel_id: channel_id.clone(), capabilities, queues, sequence };
+    let output = EnrollChannelResult {
+        channel_id: channel_id.clone(),
+        capabilities,
+        queues,
+        session_ids: followed,
+        // The shell's to add: what is recorded of the answer must not hold it.
+        resume_token: None,
+        heartbeat_ms: context.limits.channel_heartbeat_ms,
+        sequence,
+    };
     Ok(Decision { events, output })
+}
+
+/// What the channel follows then: what it followed before and what it asks for.
+fn followed(state: &PeerState, command: &EnrollChannel, context: &Context<'_>) -> Result<Vec<SessionId>, Refusal> {
+    let before = state.peer.iter().flat_map(|peer| peer.sessions.keys());
+    let followed: BTreeSet<&SessionId> = before.chain(&command.session_ids).collect();
+    check("channel_sessions", followed.len(), context.limits.channel_sessions_max)?;
+    Ok(followed.into_iter().cloned().collect())
 }
 
 fn identity(command: &EnrollChannel, context: &Context<'_>) -> Result<ChannelIdentity, Refusal> {

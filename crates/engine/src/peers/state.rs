@@ -1,9 +1,19 @@
-//! What is remembered of a peer between commands: who it is, and nothing of what it did.
+//! What is remembered of a peer between commands: who it is, what it follows and up to where, and what it was asked to decide.
 
-use factum_model::Timestamp;
-use factum_model::id::ChannelId;
-use factum_model::peer::{ChannelIdentity, PeerRole};
+use std::collections::BTreeMap;
+
+use factum_model::id::{ActionId, ChannelId, SessionId};
+use factum_model::peer::{
+    ChannelIdentity, ChannelState, OWN_STREAM, PERMISSIONS, PeerRole, PeerTaskLink, PermissionBridge,
+};
+use factum_model::{Refusal, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
+
+/// Decided questions kept at hand for the summary; all of them are in the log.
+pub(super) const DECIDED_KEPT_MAX: usize = 32;
+
+/// Tasks of peers kept at hand; all of them are in the log.
+pub(super) const PEER_TASKS_KEPT_MAX: usize = 256;
 
 /// A remote channel as it stands at `sequence`. `peer` is absent before the first event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,7 +22,7 @@ pub struct PeerState {
     pub peer: Option<Peer>,
 }
 
-/// Who is on the other end.
+/// Who is on the other end, and what is between us.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     pub account: String,
@@ -23,6 +33,40 @@ pub struct Peer {
     pub enrolled_at: Timestamp,
     /// When the last fact was recorded. Time never runs backwards within a channel.
     pub updated_at: Timestamp,
+    /// `connected` or `disconnected`: what was recorded last. Whether it is true now is the shell's to know.
+    pub state: ChannelState,
+    /// It left for good and has to enroll again.
+    pub closed: bool,
+    /// Its place in its own stream.
+    pub own: Cursor,
+    pub sessions: BTreeMap<SessionId, Followed>,
+    /// What it was asked to decide: everything open, and the last few that are decided.
+    pub bridge: Vec<Bridged>,
+    pub peer_tasks: Vec<PeerTaskLink>,
+}
+
+/// A peer's place in a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// What it said it has taken in. Never goes back.
+    pub acknowledged: u64,
+    /// What it is sent begins behind this one. Before `acknowledged` only where a peer came back and asked for it.
+    pub position: u64,
+}
+
+/// A session that a channel takes part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// Following began behind this one.
+    pub since: u64,
+    pub cursor: Cursor,
+}
+
+/// A question that crossed the channel, and what it was about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bridged {
+    pub entry: PermissionBridge,
+    pub scope: Scope,
 }
 
 impl PeerState {
@@ -30,10 +74,52 @@ impl PeerState {
     pub fn of(&self, principal: &str) -> Option<&Peer> {
         self.peer.as_ref().filter(|peer| peer.principal == principal)
     }
+
+    /// The same where it has to be there and has not left.
+    pub(super) fn open_of(&self, principal: &str) -> Result<&Peer, Refusal> {
+        self.of(principal).ok_or_else(Refusal::not_found)?.check_open()
+    }
 }
 
 impl Peer {
     pub fn is_worker(&self) -> bool {
         self.identity.peer_role == PeerRole::Worker
+    }
+
+    /// Whether it decides what its turns ask permission for.
+    pub fn decides(&self) -> bool {
+        self.identity.capabilities.iter().any(|capability| capability == PERMISSIONS)
+    }
+
+    pub fn check_open(&self) -> Result<&Self, Refusal> {
+        if self.closed {
+            return Err(Refusal::precondition("this channel was closed; enroll_channel opens it again"));
+        }
+        Ok(self)
+    }
+
+    /// Its place in a stream it is sent.
+    pub fn cursor(&self, stream: &str) -> Option<Cursor> {
+        if stream == OWN_STREAM {
+            return Some(self.own);
+        }
+        self.sessions.get(&stream.parse().ok()?).map(|followed| followed.cursor)
+    }
+
+    pub(super) fn cursor_mut(&mut self, stream: &str) -> Option<&mut Cursor> {
+        if stream == OWN_STREAM {
+            return Some(&mut self.own);
+        }
+        self.sessions.get_mut(&stream.parse().ok()?).map(|followed| &mut followed.cursor)
+    }
+
+    /// Every stream it is sent, its own first.
+    pub fn streams(&self) -> impl Iterator<Item = (&str, Cursor)> {
+        let sessions = self.sessions.iter().map(|(id, followed)| (id.as_str(), followed.cursor));
+        std::iter::once((OWN_STREAM, self.own)).chain(sessions)
+    }
+
+    pub fn open_question(&self, action_id: &ActionId) -> Option<&Bridged> {
+        self.bridge.iter().find(|bridged| bridged.entry.decision.is_none() && bridged.entry.action_id == *action_id)
     }
 }

@@ -32,10 +32,12 @@ pub fn apply(state: &mut SessionState, event: &Event) {
         _ => apply_to_turn(state, event),
     }
     super::tasks::apply(&mut state.tasks, event);
+    super::tasks::inbound::apply(&mut state.inbound, &state.tasks, event);
     super::jobs::apply(&mut state.jobs, event);
     super::subagents::apply(&mut state.subagents, event);
     super::delegations::apply(&mut state.delegations, event);
     touch(state, event);
+    super::subagents::forget_threads(state);
 }
 
 fn touch(state: &mut SessionState, event: &Event) {
@@ -115,6 +117,7 @@ fn submit(state: &mut SessionState, event: &Event, fact: &TurnSubmitted) {
         entry: QueueEntry { turn_id, source: fact.source.clone(), policy: fact.on_busy, enqueued_at: event.timestamp },
         agent: fact.agent.clone(),
         submitted_sequence: event.sequence,
+        decided_through: fact.decided_through.clone(),
     });
 }
 
@@ -159,6 +162,7 @@ fn start_turn(state: &mut SessionState, event: &Event, fact: &TurnStarted) {
         model_request: None,
         calls: Vec::new(),
         usage: Usage::default(),
+        decided_through: queued.decided_through,
     }));
 }
 
@@ -216,6 +220,7 @@ fn require_action(state: &mut SessionState, event: &Event, fact: &ActionRequired
         required: fact.clone(),
         required_at: event.timestamp,
         sequence: event.sequence,
+        decided_through: event.scope.channel_id.clone(),
     });
 }
 

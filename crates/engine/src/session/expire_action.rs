@@ -8,6 +8,7 @@ use factum_model::{NewEvent, Refusal};
 use super::lookup::{active_turn, require_session};
 use super::respond_action::{Answer, resolve};
 use super::state::SessionState;
+use super::tasks::actions_changed;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::Verdict;
 use crate::context::{Context, Decision};
@@ -37,6 +38,9 @@ pub fn expire_action(
                     start_next(shell, thread, context, &mut events);
                 }
             }
+        }
+        if let Some(turn_id) = &action.turn_id {
+            actions_changed(state, turn_id, context, &mut events);
         }
     }
     Ok(Decision { events, output: () })

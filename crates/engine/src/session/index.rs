@@ -188,19 +188,22 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
     let mut tasks = super::tasks::RowDiff::begin(&state.tasks);
     let mut jobs = super::jobs::RowDiff::begin(&state.jobs, events);
     let mut subagents = super::subagents::RowDiff::begin(&state.subagents);
+    let mut inbound = super::tasks::inbound::RowDiff::begin(&state.inbound);
     for event in events {
         timers_ended.extend(timer_of_resolved(state, event));
         subagents.before(&state.subagents, event);
         apply(state, event);
         tasks.saw(&state.tasks, event);
         jobs.saw(&state.jobs, event);
-        subagents.saw(&state.subagents, event);
+        inbound.saw(&state.inbound, event);
+        subagents.saw(state, event);
     }
     let Some(shell) = &state.shell else { return Vec::new() };
     let mut changes = Vec::new();
     tasks.end(&state.tasks, shell, &mut changes);
     jobs.end(&state.jobs, shell, &mut changes);
     subagents.end(&state.subagents, shell, &mut changes);
+    inbound.end(&state.inbound, shell, &mut changes);
     for event in events {
         rows_of(event, shell, &mut changes);
     }
@@ -264,6 +267,7 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
             put(changes, keys::action(account, action_id), &row);
         }
         Fact::CommandAccepted(fact) => changes.push(idempotency_row(account, fact)),
+        Fact::PushConfigSet(_) | Fact::PushConfigDeleted(_) => super::push::rows_of(event, shell, changes),
         _ => {}
     }
 }

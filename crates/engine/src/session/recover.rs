@@ -12,6 +12,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 use super::lookup::{require_session, turn_scope};
 use super::respond_action::{FAIL, RETRY, SKIP};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState};
+use super::steps::bind_actions;
 use super::turn_end::start_next;
 use super::turn_start::start_again;
 use super::{delegations, tasks};
@@ -26,6 +27,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
             Some(turn) if turn.status(state) == Status::Running => {
                 let scope = turn_scope(shell, &thread.thread_id, &turn.turn_id);
                 repair(turn, scope, context, &mut events);
+                tasks::actions_changed(state, &turn.turn_id, context, &mut events);
             }
             Some(_) => {}
             None => start_next(shell, thread, context, &mut events),
@@ -54,6 +56,7 @@ fn repair(turn: &ActiveTurn, scope: Scope, context: &mut Context<'_>, events: &m
         let scope = scope.clone().step_id(&call.step_id).tool_call_id(&call.tool_call_id);
         repair_call(call, scope, context, events);
     }
+    bind_actions(turn, events);
     events.push(start_again(scope, &turn.agent, turn.attempt + 1));
 }
 

@@ -14,7 +14,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 
 use super::lookup::{require_session, turn_scope};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState, Thread};
-use super::steps::{call_requested, not_null};
+use super::steps::{bind_actions, call_requested, not_null};
 use super::turn_end::{End, end_turn, start_next};
 use super::turn_start::model_requested;
 use crate::context::{Context, Decision, check};
@@ -48,6 +48,10 @@ pub fn decide_report(
             let gated = answer.calls.iter().filter(|call| call.gate != Gate::Open).count();
             check("open_actions", state.actions.len() + gated, context.limits.open_actions_max)?;
             answered(&scope, answer_scope, answer, context, &mut events)?;
+            bind_actions(turn, &mut events);
+            if gated > 0 {
+                super::tasks::actions_changed(state, &turn.turn_id, context, &mut events);
+            }
         }
         Report::ModelFailed { request_id, step_id, error, will_retry } => {
             let scope = request_scope(turn, scope, &request_id, &step_id)?;

@@ -3,12 +3,13 @@
 use factum_model::commands::{RespondAction, RespondActionResult};
 use factum_model::events::{ActionResolved, ActionType, ResolutionSource, ToolFailed, ToolOutcome, ToolResult};
 use factum_model::value::Status;
-use factum_model::{NewEvent, Refusal, Scope};
+use factum_model::{ErrorCode, NewEvent, Refusal, Scope};
 use serde_json::{Value, json};
 
 use super::delegations;
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
+use super::tasks::actions_changed;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::{Verdict, answer_text, is_word, verdict};
 use crate::context::{Context, Decision};
@@ -18,6 +19,9 @@ pub(super) const RETRY: &str = "retry";
 pub(super) const SKIP: &str = "skip";
 pub(super) const FAIL: &str = "fail";
 
+/// Why an answer was refused that did not come through the channel that decides.
+pub const CHANNEL_SCOPED: &str = "channel_scoped";
+
 /// Decides an open action. One that is resolved already is not in the state; the shell answers that case from its row.
 pub fn respond_action(
     state: &SessionState,
@@ -26,6 +30,7 @@ pub fn respond_action(
 ) -> Result<Decision<RespondActionResult>, Refusal> {
     let shell = require_session(state)?;
     let action = state.action(&command.action_id).ok_or_else(Refusal::not_found)?;
+    check_channel(action, context)?;
     let verdict =
         verdict(&action.required, &command.decision).ok_or_else(|| not_understood(action, &command.decision))?;
     let mut events = Vec::with_capacity(4);
@@ -36,10 +41,26 @@ pub fn respond_action(
         source: ResolutionSource::Response,
     };
     resolve(state, shell, action, verdict, &answer, context, &mut events);
+    if let Some(turn_id) = &action.turn_id {
+        actions_changed(state, turn_id, context, &mut events);
+    }
     let sequence = context.sequence_after(state.sequence, &events);
     let output =
         RespondActionResult { action_id: command.action_id.clone(), decision: command.decision.clone(), sequence };
     Ok(Decision { output, events })
+}
+
+/// Seed 000: what a peer asked for is not approved privately elsewhere. Which channel it is stays with those who have it.
+fn check_channel(action: &OpenAction, context: &Context<'_>) -> Result<(), Refusal> {
+    match &action.decided_through {
+        None => Ok(()),
+        Some(channel_id) if context.through.is_some_and(|through| through.channel_id == *channel_id) => Ok(()),
+        Some(_) => {
+            let message =
+                "this work came through a remote channel, and only a decision that comes through it is accepted";
+            Err(Refusal::new(ErrorCode::PermissionDenied, message).with("cause", CHANNEL_SCOPED))
+        }
+    }
 }
 
 /// An answer and where it came from.

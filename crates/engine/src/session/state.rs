@@ -16,6 +16,7 @@ use super::delegations::Delegations;
 use super::jobs::Jobs;
 use super::subagents::Subagents;
 use super::tasks::Tasks;
+use super::tasks::inbound::Inbound;
 
 /// How much of a message or a preview a thread keeps at hand.
 pub(super) const KEPT_TEXT_CHARS_MAX: usize = 2_000;
@@ -42,6 +43,8 @@ pub struct SessionState {
     pub subagents: Subagents,
     #[serde(default, skip_serializing_if = "Delegations::is_empty")]
     pub delegations: Delegations,
+    #[serde(default, skip_serializing_if = "Inbound::is_empty")]
+    pub inbound: Inbound,
 }
 
 /// What a session is, apart from its work.
@@ -79,6 +82,9 @@ pub struct QueuedTurn {
     pub entry: QueueEntry,
     pub agent: String,
     pub submitted_sequence: u64,
+    /// The remote channel that decides what it asks permission for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +105,9 @@ pub struct ActiveTurn {
     pub model_request: Option<OpenModelRequest>,
     pub calls: Vec<OpenCall>,
     pub usage: Usage,
+    /// The remote channel that decides what it asks permission for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
 }
 
 /// A request whose outcome is not known yet.
@@ -142,6 +151,9 @@ pub struct OpenAction {
     pub required: ActionRequired,
     pub required_at: Timestamp,
     pub sequence: u64,
+    /// The remote channel that alone may decide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
 }
 
 impl SessionState {

@@ -3,11 +3,13 @@
 use factum_model::events::{ActionRequired, ActionType, OnTimeout, ToolArgs, ToolStarted};
 use factum_model::report::{Gate, ToolDraft};
 use factum_model::value::Metadata;
-use factum_model::{NewEvent, Scope, Timestamp};
+use factum_model::{Fact, NewEvent, Scope, Timestamp};
 use serde_json::Value;
 
+use super::state::ActiveTurn;
 use crate::context::Context;
 use crate::digest::digest_of;
+use crate::peers::asks_permission;
 
 /// The decisions a permission request understands; others with the same meaning are accepted too, see `verdict`.
 pub(super) const PERMISSION_DECISIONS: [&str; 2] = ["allow", "deny"];
@@ -39,6 +41,17 @@ pub(super) fn call_requested(
     if let Some(required) = action_of(draft.gate, draft.tool_name, digest, context.now) {
         let scope = scope.action_id(&context.action_id());
         events.push(NewEvent::new(scope, required));
+    }
+}
+
+/// What a turn asks permission for is decided through the channel that the turn came through, where its peer decides.
+pub(super) fn bind_actions(turn: &ActiveTurn, events: &mut [NewEvent]) {
+    for event in events.iter_mut().filter(|event| event.scope.turn_id.as_ref() == Some(&turn.turn_id)) {
+        if let Fact::ActionRequired(required) = &event.fact
+            && asks_permission(required.action_type)
+        {
+            event.scope.channel_id = turn.decided_through.clone();
+        }
     }
 }
 

@@ -164,6 +164,7 @@ fn submitted(agent: &str, status: Status, command: &SubmitTurn, context: &Contex
         status,
         on_busy: command.on_busy.unwrap_or_default(),
         idempotency_key: command.idempotency_key.clone(),
+        decided_through: context.decider(),
         options: command.options.clone(),
         metadata: command.metadata.clone(),
     }

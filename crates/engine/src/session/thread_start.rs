@@ -23,7 +23,8 @@ pub(super) fn open_thread(
     events: &mut Vec<NewEvent>,
 ) -> Result<ThreadId, Refusal> {
     let opening = events.iter().filter(|event| matches!(event.fact, factum_model::Fact::ThreadStarted(_))).count();
-    check("threads", state.threads.len() + opening + 1, context.limits.threads_max)?;
+    let open = state.threads.len() - state.subagents.closed_threads();
+    check("threads", open + opening + 1, context.limits.threads_max)?;
     let thread_id = context.thread_id();
     let fact = ThreadStarted { agent: agent.to_owned(), origin, title, parent_thread_id };
     events.push(NewEvent::new(scope.clone().thread_id(&thread_id), fact));
@@ -59,6 +60,7 @@ pub(super) fn submit(
         status,
         on_busy: OnBusy::Queue,
         idempotency_key: None,
+        decided_through: context.decider(),
         options: Metadata::new(),
         metadata: Metadata::new(),
     };

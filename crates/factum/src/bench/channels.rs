@@ -223,6 +223,7 @@ impl Author {
             ids: &mut *ids,
             caller: &self.caller.principal,
             account: &self.caller.account,
+            through: None,
             limits: &self.limits,
             prelude: 0,
             opening: &no_opening,

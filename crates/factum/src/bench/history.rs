@@ -161,6 +161,7 @@ impl Author {
             ids: &mut *ids,
             caller: PRINCIPAL,
             account: &self.account,
+            through: None,
             limits: &self.limits,
             prelude: 0,
             opening: &no_opening,

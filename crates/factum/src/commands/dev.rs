@@ -62,8 +62,12 @@ fn banner(address: SocketAddr, data_dir: &str, agents: &[String]) -> String {
         ("events", format!("{base}/v1/sessions/{{session_id}}/events"), "pages, or a live stream"),
         ("feed", format!("{base}/v1/feed"), "every stream you may see"),
         ("channels", format!("{base}/v1/channels/{{method}}"), "messaging between agents; `factum channel`"),
-        ("A2A", format!("{base}/a2a"), "channels/*; the card is /.well-known/agent-card.json"),
-        ("gRPC", address.to_string(), "factum.v1.Runtime"),
+        (
+            "A2A",
+            format!("{base}/a2a"),
+            "1.0 and 0.3, also HTTP+JSON and gRPC; the card is /.well-known/agent-card.json",
+        ),
+        ("gRPC", address.to_string(), "factum.v1.Runtime, lf.a2a.v1.A2AService"),
         ("reference", format!("{base}/openapi.json"), "also /schemas"),
         ("operations", format!("{base}/metrics"), "also /healthz and /readyz"),
     ];

@@ -1,7 +1,8 @@
-//! How the statuses of tasks, jobs and items look: a sign and a color for each, so that a list can be read at a glance.
+//! How the statuses of tasks, jobs, items and child agents look: a sign and a color for each, so that a list can be read at a glance.
 
 use anstyle::{AnsiColor, Style};
 use factum_model::job::{JobItemStatus, JobStatus};
+use factum_model::subagent::SubagentState;
 use factum_model::task::{AttemptStatus, CriterionState, TaskStatus};
 
 use crate::glyphs::{Glyphs, Sign};
@@ -121,6 +122,21 @@ impl Stands for JobItemStatus {
             Self::Running => RUNNING,
             Self::Completed | Self::Reported => DONE,
             Self::Failed => FAILED,
+        }
+    }
+}
+
+impl Stands for SubagentState {
+    fn look(self) -> Look {
+        match self {
+            Self::Idle => READY,
+            Self::Starting | Self::Running => RUNNING,
+            Self::WaitingInput | Self::WaitingPermission => WAITING,
+            Self::Completed => DONE,
+            Self::Failed => FAILED,
+            Self::Cancelled | Self::Closing => STOPPED,
+            Self::Closed => AWAY,
+            Self::Lost | Self::Unknown => LOST,
         }
     }
 }

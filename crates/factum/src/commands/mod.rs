@@ -16,6 +16,7 @@ pub(crate) mod reference;
 pub(crate) mod repair;
 pub(crate) mod serve;
 pub(crate) mod stdio;
+pub(crate) mod subagent;
 pub(crate) mod tail;
 pub(crate) mod task;
 pub(crate) mod verify;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, app: &App) -> Result<Exit> {
         Command::Channel(channel) => block_on(channel::run(channel, app)),
         Command::Task(task) => block_on(task::run(task, app)),
         Command::Job(job) => block_on(job::run(job, app)),
+        Command::Subagent(subagent) => block_on(subagent::run(subagent, app)),
         Command::Stdio(stdio) => block_on(stdio::run(stdio, app)),
         Command::Key(key) => key::run(key, app),
         Command::Verify(verify) => verify::run(&verify, app),

@@ -9,6 +9,7 @@ use factum_agent::Agents;
 use factum_engine::Key;
 use factum_store::{Direction, Scan, Store};
 
+use crate::card_key;
 use crate::cli::{App, Usual};
 use crate::config::{DEFAULT_FILE, Flags, Loaded, Settings};
 use crate::failure::{Exit, Problem};
@@ -69,6 +70,7 @@ pub(crate) async fn listen(
         limits: settings.transport_limits(),
         heartbeat: Duration::from_millis(settings.server.heartbeat_ms),
         public_url: Some(settings.server.public_url.clone()).filter(|url| !url.is_empty()),
+        a2a: settings.a2a_options(card_key::open(&settings.store.data_dir)?),
         store_stats: Some(store_stats(opened.store.clone())),
     };
     let served = async {

@@ -9,7 +9,8 @@ use secrecy::SecretString;
 
 use super::issuers::{Issuer, Keys};
 use super::settings::Settings;
-use crate::server::{IssuerKeys, IssuerOptions, TransportLimits};
+use super::words::ClientContexts;
+use crate::server::{self, A2aOptions, CardKey, IssuerKeys, IssuerOptions, TransportLimits};
 
 impl Settings {
     pub(crate) fn transport_limits(&self) -> TransportLimits {
@@ -59,8 +60,13 @@ impl Settings {
             message_parts_max: limits.message_parts_max,
             message_refs_max: limits.message_refs_max,
             message_bytes_max: limits.message_bytes_max,
+            push_configs_max: limits.push_configs_max,
             capabilities_max: limits.capabilities_max,
             worker_queues_max: limits.worker_queues_max,
+            channel_sessions_max: limits.channel_sessions_max,
+            channel_permissions_max: limits.channel_permissions_max,
+            channel_heartbeat_ms: limits.channel_heartbeat_ms,
+            replay_events_max: limits.replay_events_max,
             jobs_open_max: limits.jobs_open_max,
             job_items_max: limits.job_items_max,
             job_input_bytes_max: limits.job_input_bytes_max,
@@ -119,6 +125,20 @@ impl Settings {
             queue_bytes_max: store.queue_bytes_max,
             index_map_bytes: store.index_map_bytes,
             background: Background::Threads,
+        }
+    }
+
+    /// What is said about A2A, with the key that signs the cards.
+    pub(crate) fn a2a_options(&self, card_key: CardKey) -> A2aOptions {
+        A2aOptions {
+            extended_card: self.a2a.extended_card,
+            push_notifications: self.a2a.push_notifications,
+            required_extensions: self.a2a.required_extensions.clone(),
+            client_contexts: match self.a2a.client_contexts {
+                ClientContexts::Accept => server::ClientContexts::Accept,
+                ClientContexts::Refuse => server::ClientContexts::Refuse,
+            },
+            card_key: Some(card_key),
         }
     }
 

@@ -6,11 +6,11 @@
 mod apply;
 mod issuers;
 mod load;
-mod log;
 mod peers;
 mod reference;
 mod settings;
 mod value;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 pub(crate) use load::{Flags, Loaded};
-pub(crate) use log::{LogFormat, LogLevel};
 pub(crate) use peers::{CardKeys, Credential as PeerCredential, Peer};
 pub(crate) use reference::page as reference_page;
 pub(crate) use settings::Settings;
+pub(crate) use words::{LogFormat, LogLevel};
 
 use crate::failure::Problem;
 

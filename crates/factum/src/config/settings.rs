@@ -13,9 +13,9 @@ use factum_runtime::ShellLimits;
 use factum_store::Options as StoreOptions;
 
 use super::issuers::Issuer;
-use super::log::{LogFormat, LogLevel};
 use super::peers::Peer;
 use super::value::Value;
+use super::words::{ClientContexts, LogFormat, LogLevel};
 use crate::server::TransportLimits;
 
 /// A setting as the reference and the environment see it.
@@ -211,10 +211,20 @@ settings! {
         message_refs_max: usize = EngineLimits::default().message_refs_max;
         /// Bytes of one message as JSON: parts, references and metadata.
         message_bytes_max: usize = EngineLimits::default().message_bytes_max;
+        /// Addresses that one task's changes are pushed to.
+        push_configs_max: usize = EngineLimits::default().push_configs_max;
         /// Capabilities of one peer.
         capabilities_max: usize = EngineLimits::default().capabilities_max;
         /// Queues that one worker takes runs from.
         worker_queues_max: usize = EngineLimits::default().worker_queues_max;
+        /// Sessions that one remote channel follows.
+        channel_sessions_max: usize = EngineLimits::default().channel_sessions_max;
+        /// Permission questions that one remote channel is asked at once.
+        channel_permissions_max: usize = EngineLimits::default().channel_permissions_max;
+        /// How long a remote channel counts as connected without a sign of life.
+        channel_heartbeat_ms: u64 = EngineLimits::default().channel_heartbeat_ms;
+        /// Events of one stream that a remote channel is sent again after it was away. What is older is said to be missing.
+        replay_events_max: u64 = EngineLimits::default().replay_events_max;
         /// Jobs at work at once in one session.
         jobs_open_max: usize = EngineLimits::default().jobs_open_max;
         /// Items of one job.
@@ -307,6 +317,17 @@ settings! {
     agents: Agents {
         /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer.
         scripts: Vec<PathBuf> = Vec::new(), "FACTUM_SCRIPTS";
+    }
+    /// How agents are reached by other agents (`docs/guides/a2a.md`).
+    a2a: A2a {
+        /// Callers with a credential may have the extended card, which names every agent and the caller's tenant.
+        extended_card: bool = true;
+        /// Push notification configurations are taken, and the card says so.
+        push_notifications: bool = false;
+        /// Extensions, by URI, that every request must activate. A request without one is refused.
+        required_extensions: Vec<String> = Vec::new();
+        /// Whether clients may begin contexts under ids of their own: `accept` or `refuse`.
+        client_contexts: ClientContexts = ClientContexts::Accept;
     }
     /// Whose tokens are accepted, besides the API keys that `factum key create` makes.
     auth: Auth {

@@ -64,6 +64,40 @@ impl Value for String {
     }
 }
 
+impl Value for bool {
+    const KIND: &'static str = "true or false";
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        value.as_bool().ok_or_else(|| unexpected::<Self>(value))
+    }
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.trim().parse().map_err(|_| unexpected::<Self>(format_args!("{text:?}")))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for Vec<String> {
+    const KIND: &'static str = "a list of texts";
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        let list = value.as_array().ok_or_else(|| unexpected::<Self>(value))?;
+        list.iter().map(|text| String::from_toml(text).map_err(|_| unexpected::<Self>(value))).collect()
+    }
+
+    /// In text the list is separated by commas.
+    fn from_text(text: &str) -> Result<Self, String> {
+        Ok(text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn show(&self) -> String {
+        format!("[{}]", self.iter().map(Value::show).collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Value for PathBuf {
     const KIND: &'static str = "a path";
 
@@ -169,5 +203,11 @@ mod tests {
         let close = "\"10.1.2.3/8\" names an address in a network; write \"10.0.0.0/8\"";
         assert_eq!(Vec::<Network>::from_text("10.1.2.3/8"), Err(close.into()));
         assert!(Vec::<Network>::from_text("10.0.0.0").is_err());
+        assert_eq!(bool::from_toml(&toml("true")), Ok(true));
+        assert_eq!(bool::from_text(" false "), Ok(false));
+        assert_eq!(bool::from_text("yes"), Err("expected true or false, got \"yes\"".into()));
+        assert_eq!(Vec::<String>::from_text("a, b,"), Ok(vec!["a".into(), "b".into()]));
+        assert_eq!(Vec::<String>::from_toml(&toml("['a']")), Ok(vec!["a".into()]));
+        assert!(Vec::<String>::from_toml(&toml("[1]")).is_err());
     }
 }

@@ -39,7 +39,6 @@ fn keys(name: &str, path: &Path) -> Result<serde_json::Value> {
 /// Checks signatures of cards.
 fn verifier() -> factum_a2a::client::VerifyCard {
     std::sync::Arc::new(|card, jwks| {
-        let _ = (card, jwks);
-        Err("signatures of cards cannot be checked yet".to_owned())
+        factum_a2a::verify_card(&card.to_string(), &jwks.to_string()).map(drop).map_err(|error| error.to_string())
     })
 }

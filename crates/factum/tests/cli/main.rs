@@ -6,6 +6,7 @@
 mod channel;
 mod chat;
 mod job;
+mod subagent;
 mod support;
 mod task;
 
@@ -27,6 +28,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "channel",
         "task",
         "job",
+        "subagent",
         "stdio",
         "key",
         "verify",

@@ -1,8 +1,14 @@
-//! The same for tasks: owners make graphs and tend them, workers claim runs and end them in every way there is, over every
-//! transport, while the server is killed. What each of them was told is held against the log and the records in the end.
+//! The same for tasks, batches and child agents: owners make graphs and tend them, others ask for batches, keep schedules and
+//! bring up families, workers claim runs and end them in every way there is, over every transport, while the server is killed.
+//! What each of them was told is held against the log and the records in the end.
 
+mod batches;
 mod book;
 mod check;
+mod check_family;
+mod check_jobs;
+mod family;
+mod found;
 mod hand;
 mod owner;
 mod worker;
@@ -20,6 +26,8 @@ use super::kills::*;
 use book::Book;
 
 const OWNERS: usize = 6;
+const BATCHERS: usize = 3;
+const PARENTS: usize = 2;
 const WORKERS: usize = 10;
 /// The shortest there is: whoever goes silent is missed soon.
 const LEASE_MS: u64 = 1_000;
@@ -43,14 +51,20 @@ fn session(owner: usize) -> String {
     format!("tasks-{owner}")
 }
 
+/// The sessions of everybody who has one.
+fn sessions() -> impl Iterator<Item = String> {
+    let batches = (0..BATCHERS).map(batches::session);
+    (0..OWNERS).map(session).chain(batches).chain((0..PARENTS).map(family::session))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_keep_their_promises_under_kill_nine() {
     let (seed, kills) = plan();
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let mut server = Launch::dev(BINARY, &data).start().await;
-    for owner in 0..OWNERS {
-        server.http(None).call("create_session", json!({ "session_id": session(owner) })).await.unwrap();
+    for session_id in sessions() {
+        server.http(None).call("create_session", json!({ "session_id": session_id })).await.unwrap();
     }
     let world = Arc::new(World {
         address: server.address().to_owned(),
@@ -66,6 +80,12 @@ async fn tasks_keep_their_promises_under_kill_nine() {
     for number in 0..WORKERS {
         everybody.spawn(worker::work(world.clone(), number, rng(OWNERS + number)));
     }
+    for number in 0..BATCHERS {
+        everybody.spawn(batches::ask_for_batches(world.clone(), number, rng(100 + number)));
+    }
+    for number in 0..PARENTS {
+        everybody.spawn(family::bring_up(world.clone(), number, rng(200 + number)));
+    }
     kill_in_a_loop(&world.generation, &world.acknowledged, &mut server, kills, StdRng::seed_from_u64(seed)).await;
     world.generation.send_replace(END);
     within("owners and workers", async {
@@ -75,7 +95,7 @@ async fn tasks_keep_their_promises_under_kill_nine() {
     })
     .await;
 
-    let found = check::come_to_rest(&server).await;
+    let found = found::come_to_rest(&server).await;
     let book = world.book(std::mem::take);
     check::check(&book, &found, seed);
     check::ask_again(&book, &server, seed).await;

@@ -204,6 +204,46 @@ async fn what_is_not_yours_and_what_is_not_there_are_the_same_bytes() {
 }
 
 #[tokio::test]
+async fn a_task_of_others_or_of_another_session_is_no_place_for_a_job_or_a_child() {
+    let (_dir, server, ids, [ada, eve]) = accounts().await;
+    let elsewhere = server.http(Some(&ada)).call("create_session", json!({})).await.unwrap();
+    let mine = server.http(Some(&eve)).call("create_session", json!({})).await.unwrap();
+    let nobody = Ids::nobody();
+    let asked = |session: &Value, task: &str| {
+        let job = json!({ "session_id": session, "task_id": task, "instruction": "x", "items": [{}] });
+        let alone = json!({ "task_id": task, "instruction": "x", "items": [{}] });
+        let child = json!({ "session_id": session, "task_id": task });
+        let spawned = json!({ "session_id": session, "parent_task_id": task });
+        [("create_job", job), ("create_job", alone), ("spawn_subagent", child), ("spawn_subagent", spawned)]
+    };
+    for (key, session) in [(&eve, &mine["session_id"]), (&ada, &elsewhere["session_id"])] {
+        let http = server.http(Some(key));
+        let (ws, grpc) = (server.ws(Some(key)).await, server.grpc(Some(key)));
+        let pairs = asked(session, &ids.task).into_iter().zip(asked(session, &nobody.task));
+        for ((command, theirs), (_, absent)) in pairs {
+            if key == &ada && theirs.get("session_id").is_none() {
+                continue; // It is hers: the job goes where the task is.
+            }
+            let plain =
+                |params: &Value| bytes(http.request(Method::POST, &format!("/v1/{command}")).body(params.to_string()));
+            let (known, unknown) = (plain(&theirs).await, plain(&absent).await);
+            assert_eq!((known.0, &known), (404, &unknown), "{command} {theirs}");
+            let rpc = |params: &Value| {
+                let body = json!({ "jsonrpc": "2.0", "id": 1, "method": command, "params": params }).to_string();
+                bytes(http.request(Method::POST, "/rpc").body(body))
+            };
+            assert_eq!(rpc(&theirs).await, rpc(&absent).await, "{command} {theirs}");
+            assert_eq!(ws.call(command, theirs.clone()).await, ws.call(command, absent.clone()).await, "{command}");
+            let status = async |params: &Value| Grpc::error(&grpc.raw(command, &params.to_string()).await.unwrap_err());
+            assert_eq!(status(&theirs).await, status(&absent).await, "{command} {theirs}");
+        }
+    }
+    let job = json!({ "task_id": ids.task, "instruction": "x", "items": [{}], "queue": "ada" });
+    let job = server.http(Some(&ada)).call("create_job", job).await.unwrap();
+    assert_eq!((&job["session_id"], &job["task_id"]), (&json!(ids.session), &json!(ids.task)));
+}
+
+#[tokio::test]
 async fn streams_of_others_do_not_exist() {
     let (_dir, server, ids, [ada, eve]) = accounts().await;
     let nobody = Ids::nobody();

@@ -10,8 +10,9 @@ use crate::wire::wire;
 wire! {
     /// Create a batch. It starts by itself.
     pub struct CreateJob {
-        /// A new session where none is named.
+        /// The task's, or a new one, where none is named.
         pub session_id: Option<SessionId>,
+        /// The task it is a part of.
         pub task_id: Option<TaskId>,
         /// Your own stable id makes the call safe to repeat.
         pub job_id: Option<JobId>,

@@ -214,6 +214,16 @@ commands! {
         ReconnectChannel -> ReconnectChannelResult = "reconnect_channel", ChannelsWrite, Mutation;
         /// Say up to where events have been taken in.
         AckEvents -> AckEventsResult = "ack_events", ChannelsWrite, Mutation;
+        /// Begin or cease to follow sessions.
+        FollowSessions -> FollowSessionsResult = "follow_sessions", ChannelsWrite, Mutation;
+        /// Say that the peer is there.
+        HeartbeatChannel -> HeartbeatChannelResult = "heartbeat_channel", ChannelsWrite, Mutation;
+        /// Leave for good.
+        CloseChannel -> CloseChannelResult = "close_channel", ChannelsWrite, Mutation;
+        /// A remote channel, what it follows and up to where, and what it was asked to decide.
+        GetChannelSummary -> GetChannelSummaryResult = "get_channel_summary", ChannelsWrite, Read;
+        /// The caller's remote channels.
+        ListRemoteChannels -> ListRemoteChannelsResult = "list_remote_channels", ChannelsWrite, Read;
     }
     "messaging" {
         /// Create a messaging channel. The caller owns it.

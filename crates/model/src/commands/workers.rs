@@ -1,4 +1,4 @@
-//! Commands of workers outside the process: enroll, claim a run, keep it, report on it, end it.
+//! Commands of workers outside the process: claim a run, keep it, report on it, end it. How they enroll is in `channels`.
 //!
 //! A claim is a lease. It is kept by heartbeats and carries a token that rises with every claim, so a worker that was
 //! given up can be told from the one that took over: its reports are refused and recorded.
@@ -7,38 +7,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::id::*;
-use crate::peer::{PeerRole, Transport};
 use crate::task::*;
 use crate::value::{Failure, Metadata, Usage};
 use crate::wire::wire;
 
 wire! {
-    /// Become known as a peer: a worker that claims runs, a client, a host, another runtime.
-    pub struct EnrollChannel {
-        /// Your own stable id makes the call safe to repeat, and lets a worker come back as itself.
-        pub channel_id: Option<ChannelId>,
-        pub peer_role: PeerRole,
-        /// How the peer is connected; `json_rpc` where absent.
-        pub transport: Option<Transport>,
-        /// What a worker can do, or what the peer supports.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub capabilities: Vec<String>,
-        /// The queues a worker takes runs from; `default` where none is named.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub queues: Vec<String>,
-        pub native_protocol: Option<String>,
-        #[serde(default, skip_serializing_if = "Metadata::is_empty")]
-        pub metadata: Metadata,
-        pub idempotency_key: Option<String>,
-    }
-
-    pub struct EnrollChannelResult {
-        pub channel_id: ChannelId,
-        pub capabilities: Vec<String>,
-        pub queues: Vec<String>,
-        pub sequence: u64,
-    }
-
     /// Take runs to work on. Waits for one where there is none.
     pub struct ClaimRuns {
         /// The worker, as it enrolled.

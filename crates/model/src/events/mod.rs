@@ -17,6 +17,7 @@ mod output;
 mod peer;
 mod permission;
 mod process;
+mod push;
 mod routing;
 mod sandbox;
 mod session;
@@ -42,6 +43,7 @@ pub use output::*;
 pub use peer::*;
 pub use permission::*;
 pub use process::*;
+pub use push::*;
 pub use routing::*;
 pub use sandbox::*;
 pub use session::*;
@@ -250,6 +252,10 @@ facts! {
         CommandAccepted = "command.accepted",
         TaskRecalled = "task.recalled",
         RunReleased = "run.released",
+        ChannelFollowed = "channel.followed",
+        ChannelUnfollowed = "channel.unfollowed",
+        ChannelAcknowledged = "channel.acknowledged",
+        ChannelPermissionRefused = "channel.permission_refused",
         JobItemQueued = "job.item.queued",
         JobItemRetrying = "job.item.retrying",
         JobCancelRequested = "job.cancel_requested",
@@ -258,6 +264,8 @@ facts! {
         JobScheduleEnded = "job.schedule.ended",
         ApiKeyCreated = "access.key.created",
         ApiKeyRevoked = "access.key.revoked",
+        PushConfigSet = "push.config.set",
+        PushConfigDeleted = "push.config.deleted",
         MessagingChannelCreated = "messaging.channel.created",
         MessagingChannelUpdated = "messaging.channel.updated",
         MessagingChannelDeleted = "messaging.channel.deleted",

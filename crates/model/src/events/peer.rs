@@ -2,9 +2,12 @@
 //!
 //! A dropped connection is `channel.disconnected` and nothing else: it never ends a task.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::events::{Gap, ResolutionSource};
+use crate::id::SessionId;
 use crate::peer::*;
 use crate::permission::{PermissionSubject, Verdict};
 use crate::value::Part;
@@ -15,6 +18,9 @@ wire! {
     pub struct ChannelConnected {
         #[serde(flatten)]
         pub identity: ChannelIdentity,
+        /// Sessions it follows from here on, from their first event.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub session_ids: Vec<SessionId>,
     }
 
     /// A peer left or missed its heartbeat.
@@ -32,6 +38,9 @@ wire! {
         pub last_acknowledged_sequence: Option<u64>,
         pub gap: Option<Gap>,
         pub resume_token_ref: Option<String>,
+        /// Where each of its streams goes on.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub cursors: BTreeMap<String, u64>,
     }
 
     /// Something was said that is not a turn.
@@ -81,5 +90,27 @@ wire! {
         pub message: Option<String>,
         #[serde(flatten)]
         pub peer_task: PeerTask,
+    }
+
+    /// The channel takes part in sessions: it is sent their events behind these sequences.
+    pub struct ChannelFollowed {
+        pub since: BTreeMap<SessionId, u64>,
+    }
+
+    /// The channel is not sent the events of these sessions any more.
+    pub struct ChannelUnfollowed {
+        pub session_ids: Vec<SessionId>,
+    }
+
+    /// The peer has taken in the events of these streams up to here. Not sent back to it.
+    pub struct ChannelAcknowledged {
+        pub cursors: BTreeMap<String, u64>,
+    }
+
+    /// Somebody decided elsewhere what only this channel may decide. It was refused, and the question is still open.
+    pub struct ChannelPermissionRefused {
+        pub attempted_by: String,
+        pub attempted_decision: String,
+        pub reason: String,
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::id::TurnId;
+use crate::id::{ChannelId, TurnId};
 use crate::value::{Failure, Metadata, OnBusy, Part, Status, Usage};
 use crate::wire::{wire, words};
 
@@ -17,6 +17,8 @@ wire! {
         pub status: Status,
         pub on_busy: OnBusy,
         pub idempotency_key: Option<String>,
+        /// The remote channel that decides what this turn asks permission for.
+        pub decided_through: Option<ChannelId>,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub options: Metadata,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]

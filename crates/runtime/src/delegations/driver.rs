@@ -103,7 +103,7 @@ impl Drive {
     /// Records what was seen. A store without room is waited for: the peer's task is no worse off.
     pub(super) async fn record(&self, observed: &Observed) -> Result<(), Over> {
         loop {
-            let actor = Actor { principal: DELEGATIONS, trace: &Trace::default() };
+            let actor = Actor { principal: DELEGATIONS, trace: &Trace::default(), through: None };
             let decide = |state: &SessionState, context: &mut factum_engine::Context<'_>| {
                 observe_peer(state, &self.run_id, observed, context)
             };

@@ -3,7 +3,6 @@
 
 use factum_engine::session::delegations::{Observed, PeerArtifact, PeerNews};
 use factum_model::value::OutputRef;
-use sha2::{Digest, Sha256};
 
 use super::contract::{ArtifactContent, PeerView, ViewedArtifact};
 use crate::runtime::Runtime;
@@ -37,16 +36,15 @@ async fn kept(runtime: &Runtime, artifact: ViewedArtifact) -> Result<PeerArtifac
     Ok(PeerArtifact { remote_id: artifact.remote_id, name: artifact.name, content: Some(content) })
 }
 
-/// A reference to bytes that the peer keeps. How many they are is not known; what is digested is the address.
+/// A reference to bytes that the peer keeps: how many they are, and which, is not known.
 fn linked(media_type: &str, url: String) -> OutputRef {
-    let digest: String = Sha256::digest(url.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     OutputRef {
         r#ref: url,
         owner: Some("peer".to_owned()),
         media_type: media_type.to_owned(),
         encoding: None,
-        size: 0,
-        digest: format!("sha256:{digest}"),
+        size: None,
+        digest: None,
         preview: None,
         preview_dropped: 0,
         redacted: false,

@@ -119,6 +119,7 @@ impl Runtime {
             ids: &mut *ids,
             caller: &caller.principal,
             account: &caller.account,
+            through: None,
             limits: &self.0.limits,
             prelude: 0,
             opening: &no_opening,

@@ -7,7 +7,6 @@ use factum_model::Refusal;
 use factum_model::commands::{CreateSchedule, CreateScheduleResult};
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::{Repeat, schedule_key};
 use crate::runtime::Runtime;
@@ -22,7 +21,7 @@ impl Handle<CreateSchedule> for Runtime {
         let _new = self.new_id(key).await?;
         let agent = self.resolve_agent(command.schedule.job.execution.agent.as_deref());
         let session_id = command.session_id.clone().unwrap_or_else(|| self.new_session_id());
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             // An agent that is not known is told only to those who may see the session.
             create_schedule(state, &session_id, &agent?, &command, context)

@@ -8,7 +8,6 @@ use factum_model::id::SessionId;
 
 use crate::aggregate::Aggregate;
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::error::read_refusal;
 use crate::idempotency::Repeat;
@@ -31,7 +30,7 @@ impl Handle<CreateSession> for Runtime {
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             create_session(state, &session_id, &agent, &command, context)
         };
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         self.begin(&caller.account, &session_id, &actor, &accept, decide).await
     }
 }

@@ -31,15 +31,15 @@ impl Handle<ListSessions> for Runtime {
 }
 
 /// What a caller asks of a list.
-pub(super) struct Page<'a> {
-    pub(super) purpose: &'static str,
-    pub(super) limit: Option<u32>,
-    pub(super) cursor: Option<&'a str>,
+pub(crate) struct Page<'a> {
+    pub(crate) purpose: &'static str,
+    pub(crate) limit: Option<u32>,
+    pub(crate) cursor: Option<&'a str>,
 }
 
 impl Runtime {
     /// A page of index rows. The cursor holds the key behind which to go on, sealed for this account and this list.
-    pub(super) async fn page<R: DeserializeOwned>(
+    pub(crate) async fn page<R: DeserializeOwned>(
         &self,
         caller: &Caller,
         prefix: Vec<u8>,

@@ -17,7 +17,7 @@ mod interrupt_turn;
 mod job_rows;
 mod list_jobs;
 mod list_schedules;
-mod list_sessions;
+pub(crate) mod list_sessions;
 mod list_subagents;
 mod promote_queued_turn;
 mod read_events;
@@ -40,7 +40,6 @@ use factum_model::id::SessionId;
 use factum_model::{Command, Refusal};
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
@@ -57,14 +56,14 @@ impl Runtime {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| decide(state, command, context);
         let (output, _) = self.execute(&caller.account, session_id, &actor, &accept, decide).await?;
         Ok(output)
     }
 
     /// The agent a command means: the one it names, or the default.
-    fn resolve_agent(&self, named: Option<&str>) -> Result<String, Refusal> {
+    pub(crate) fn resolve_agent(&self, named: Option<&str>) -> Result<String, Refusal> {
         let name = named.unwrap_or_else(|| self.0.agents.default_name());
         if self.0.agents.get(name).is_none() {
             let known: Vec<String> = self.0.agents.names().map(str::to_owned).collect();

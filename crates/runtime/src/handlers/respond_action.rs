@@ -21,7 +21,11 @@ impl Handle<RespondAction> for Runtime {
                 let row = self.action_row(caller, &command.action_id).await?.ok_or(refusal)?;
                 Err(decided_before(&command.action_id, &row))
             }
-            outcome => outcome,
+            Err(refusal) => {
+                self.record_if_private(caller, &row.session_id, &command, &refusal).await;
+                Err(refusal)
+            }
+            Ok(output) => Ok(output),
         }
     }
 }

@@ -7,7 +7,6 @@ use factum_model::Refusal;
 use factum_model::commands::{RetryJobItem, RetryJobItemResult};
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
@@ -37,7 +36,7 @@ impl Handle<RetryJobItem> for Runtime {
             input,
             item: &item,
         };
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| retry_job_item(state, &ended, &command, context);
         let (output, _) = self.execute(&caller.account, &session_id, &actor, &accept, decide).await?;
         Ok(output)

@@ -7,7 +7,6 @@ use factum_model::Refusal;
 use factum_model::commands::{SpawnSubagent, SpawnSubagentResult};
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::{Repeat, subagent_key};
 use crate::runtime::Runtime;
@@ -33,10 +32,12 @@ impl Handle<SpawnSubagent> for Runtime {
                 return Err(Refusal::not_found());
             }
         }
+        let tasks: Vec<_> = command.parent_task_id.iter().chain(&command.task_id).cloned().collect();
+        let rows = self.task_rows(caller, &tasks).await?;
         let named = command.agent.as_deref().map(|agent| self.resolve_agent(Some(agent))).transpose()?;
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| -> Result<Decision<_>, Refusal> {
-            spawn_subagent(state, named.as_deref(), &command, context)
+            spawn_subagent(state, named.as_deref(), &rows, &command, context)
         };
         let (output, _) = self.execute(&caller.account, &command.session_id, &actor, &accept, decide).await?;
         Ok(output)

@@ -7,7 +7,7 @@ use factum_model::commands::{SubmitTurn, SubmitTurnResult};
 use factum_model::id::SessionId;
 
 use crate::caller::Caller;
-use crate::commit::{Accept, Actor};
+use crate::commit::Accept;
 use crate::dispatch::Handle;
 use crate::idempotency::{Repeat, turn_key};
 use crate::runtime::Runtime;
@@ -34,7 +34,7 @@ impl Runtime {
         accept: &Accept,
     ) -> Result<SubmitTurnResult, Refusal> {
         let named = command.agent.as_deref().map(|agent| self.resolve_agent(Some(agent))).transpose();
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| -> Result<Decision<_>, Refusal> {
             // An agent that is not known is told only to those who may see the session.
             let own = state.shell.as_ref().map(|shell| shell.agent.clone());
@@ -53,7 +53,7 @@ impl Runtime {
     ) -> Result<SubmitTurnResult, Refusal> {
         let agent = self.resolve_agent(command.agent.as_deref())?;
         let session_id = self.new_session_id();
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide =
             |state: &SessionState, context: &mut Context<'_>| submit_turn(state, &session_id, &agent, command, context);
         self.begin(&caller.account, &session_id, &actor, accept, decide).await

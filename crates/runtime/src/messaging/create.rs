@@ -7,7 +7,6 @@ use factum_model::commands::{ChannelResult, CreateChannel};
 use factum_model::id::MessagingChannelId;
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
@@ -19,7 +18,7 @@ impl Handle<CreateChannel> for Runtime {
             Repeat::New { accept, held } => (accept, held),
         };
         let channel_id = MessagingChannelId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid());
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let decide =
             |state: &ChannelState, context: &mut Context<'_>| create_channel(state, &channel_id, &command, context);
         self.begin(&caller.account, &channel_id, &actor, &accept, decide).await

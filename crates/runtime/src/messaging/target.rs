@@ -7,7 +7,7 @@ use factum_model::id::MessagingChannelId;
 use serde::Serialize;
 
 use crate::caller::Caller;
-use crate::commit::{Accept, Actor};
+use crate::commit::Accept;
 use crate::runtime::Runtime;
 
 /// A channel that the caller may know of.
@@ -65,7 +65,7 @@ impl Runtime {
         accept: &Accept,
         decide: impl FnOnce(&ChannelState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
     ) -> Result<T, Refusal> {
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         if target.peer.is_some() && !self.is_there::<ChannelState>(&caller.account, &target.channel_id).await? {
             return self.begin(&caller.account, &target.channel_id, &actor, accept, decide).await;
         }

@@ -1,13 +1,16 @@
-//! `enroll_channel`.
+//! `enroll_channel`: the caller's principal owns the channel, and gets a token that no later answer repeats.
 
 use factum_engine::Context;
 use factum_engine::peers::{PeerState, enroll_channel};
 use factum_model::Refusal;
 use factum_model::commands::{EnrollChannel, EnrollChannelResult};
 use factum_model::id::ChannelId;
+use factum_model::peer::PERMISSIONS;
+use factum_model::registry::Scope;
 
+use super::heartbeat::key_of;
+use super::token::new_token;
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
@@ -18,14 +21,30 @@ impl Handle<EnrollChannel> for Runtime {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
+        if !command.session_ids.is_empty() {
+            caller.require(Scope::SessionsRead)?;
+            self.require_sessions(&caller.account, &command.session_ids).await?;
+        }
         let made = || ChannelId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid());
         let channel_id = command.channel_id.clone().unwrap_or_else(made);
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
-        let decide =
-            |state: &PeerState, context: &mut Context<'_>| enroll_channel(state, &channel_id, &command, context);
-        if self.is_there::<PeerState>(&caller.account, &channel_id).await? {
-            return self.execute(&caller.account, &channel_id, &actor, &accept, decide).await.map(|(output, _)| output);
+        let token = new_token();
+        let token_ref = self.token_ref(caller, &channel_id, &token);
+        let key = key_of(caller, &channel_id);
+        let decide = |state: &PeerState, context: &mut Context<'_>| {
+            let decision = enroll_channel(state, &channel_id, &command, token_ref, context)?;
+            self.0.presence.hear(&key, context.now, self.heartbeat());
+            Ok(decision)
+        };
+        let actor = caller.actor();
+        let mut result = if self.is_there::<PeerState>(&caller.account, &channel_id).await? {
+            self.execute(&caller.account, &channel_id, &actor, &accept, decide).await.map(|(output, _)| output)?
+        } else {
+            self.begin(&caller.account, &channel_id, &actor, &accept, decide).await?
+        };
+        if command.capabilities.iter().any(|capability| capability == PERMISSIONS) {
+            self.bridge_all(&caller.account, &command.session_ids).await;
         }
-        self.begin(&caller.account, &channel_id, &actor, &accept, decide).await
+        result.resume_token = Some(token);
+        Ok(result)
     }
 }

@@ -1,7 +1,29 @@
 //! Remote channels (seed 000): how the peers that enrolled are hosted. What a peer may say of itself is decided in
 //! `engine::peers`; what workers do with their enrollment is in `workers`.
+//!
+//! ```text
+//!   command through a channel ─► through: is it the caller's own? ─► handled, facts carry channel_id ─► the session is followed
+//!   stream of a channel       ─► stream: its own events and those of the sessions it follows, each behind its cursor
+//!   ack_events                ─► acks: what many say of one channel becomes one fact
+//!   heartbeats, connections   ─► presence: in memory; only what changes is a fact
+//!   an action opens or closes ─► bridge: the channels that decide are asked, and told how it came out
+//! ```
 
+mod ack;
+mod bridge;
+mod close;
 mod enroll;
+mod follow;
+mod heads;
+mod heartbeat;
+mod keeper;
+mod list;
+mod presence;
+mod reconnect;
+mod stream;
+mod summary;
+mod through;
+mod token;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,10 +38,16 @@ use crate::cell::Cell;
 use crate::cells::Cells;
 use crate::options::ShellLimits;
 use crate::runtime::Runtime;
+use ack::Acks;
+
+pub(crate) use keeper::keep;
+pub(crate) use presence::PeerPresence;
+pub use stream::{PeerBatch, PeerStream};
+pub(crate) use through::Joining;
 
 impl Aggregate for PeerState {
     type Id = ChannelId;
-    type Work = Turn;
+    type Work = PeerWork;
 
     fn stream(account: &str, channel_id: &ChannelId) -> Arc<str> {
         stream_name(account, channel_id).into()
@@ -68,9 +96,16 @@ impl Aggregate for PeerState {
 
     fn committed(_: &Runtime, _: &Arc<Cell<Self>>, _: &Arc<Vec<Event>>) {}
 
-    fn is_quiet(_: &Turn) -> bool {
-        true
+    fn is_quiet(work: &PeerWork) -> bool {
+        work.acks.is_empty()
     }
+}
+
+/// What goes on beside a peer's state.
+#[derive(Default)]
+pub(crate) struct PeerWork {
+    pub(crate) turn: Turn,
+    acks: Acks,
 }
 
 /// Which of its queues a worker is served from next. Forgetting it costs nothing but the place in the round.

@@ -20,7 +20,7 @@ use super::search::{Found, Seeker};
 use super::waiting::Place;
 use crate::caller::Caller;
 use crate::cell::Cell;
-use crate::commit::{Accept, Actor};
+use crate::commit::Accept;
 use crate::dispatch::Handle;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
@@ -100,7 +100,9 @@ impl Claimer<'_> {
         while taken.len() < self.asked.max {
             let mut found = Vec::new();
             while found.len() < self.batch(taken.len()) {
-                let Some(one) = self.runtime.find_run(&self.seeker, &self.cell.work, &passed).await? else { break };
+                let Some(one) = self.runtime.find_run(&self.seeker, &self.cell.work.turn, &passed).await? else {
+                    break;
+                };
                 found.push(one);
             }
             if found.is_empty() {
@@ -140,7 +142,7 @@ impl Claimer<'_> {
             let sequence = context.sequence_after(state.sequence, &events);
             Ok(Decision { events, output: ClaimRunsResult { runs: vec![output], sequence } })
         };
-        let actor = Actor { principal: &self.caller.principal, trace: &self.caller.trace };
+        let actor = self.caller.actor();
         let accept = self.accept_for(number);
         match self.runtime.execute(&self.caller.account, &session_id, &actor, &accept, decide).await {
             Ok((result, _)) => Ok(Taken { key: reservation.used(), result }),
@@ -207,7 +209,9 @@ impl Runtime {
             let capabilities = peer.identity.capabilities.as_slice().into();
             Ok(Seeker { account: caller.account.clone(), queues, capabilities })
         };
-        self.look(&caller.account, &command.channel_id, look).await
+        let found = self.look(&caller.account, &command.channel_id, look).await?;
+        self.hear_from(caller, &command.channel_id).await?;
+        Ok(found)
     }
 
     /// The runs that were claimed with this key: each has its own row.

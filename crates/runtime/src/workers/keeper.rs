@@ -45,7 +45,7 @@ pub(crate) async fn keep(runtime: Runtime) {
 
 async fn expire(runtime: &Runtime, due: Due) {
     let account: Arc<str> = due.account.as_str().into();
-    let actor = Actor { principal: KEEPER, trace: &Trace::default() };
+    let actor = Actor { principal: KEEPER, trace: &Trace::default(), through: None };
     let outcome = runtime
         .execute(&account, &due.session_id, &actor, &Accept::default(), |state: &SessionState, context| {
             expire_lease(state, &due.run_id, due.token, context)

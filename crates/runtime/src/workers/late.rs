@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::leases::Key;
 use crate::caller::Caller;
-use crate::commit::{Accept, Actor};
+use crate::commit::Accept;
 use crate::runtime::Runtime;
 
 /// How many late reports on one run are recorded in a window.
@@ -64,7 +64,7 @@ impl Runtime {
         if !self.0.workers.late.admit((caller.account.to_string(), run_id.clone()), Instant::now()) {
             return;
         }
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let recorded = self
             .execute(&caller.account, session_id, &actor, &Accept::default(), |state: &SessionState, context| {
                 record_late_report(state, run_id, report.token, report.command, context)

@@ -8,6 +8,7 @@ mod idempotency;
 mod jobs;
 mod lifecycle;
 mod messaging;
+mod peers;
 mod subagents;
 mod tasks;
 mod unavailable;

@@ -197,6 +197,40 @@ async fn descendants_are_listed_after_a_restart_and_running_ones_carried_on() {
 }
 
 #[tokio::test]
+async fn the_thread_of_a_child_that_was_closed_long_ago_is_read_as_before() {
+    let mut world = World::new().await;
+    let session_id = world.session().await;
+    let first = world.spawn(&session_id, "first", None, "hello").await;
+    world.rests("first").await;
+    world.call::<CloseSubagent>(json!({ "subagent_id": "first" })).await.unwrap();
+    let read = |as_of: Option<u64>| json!({ "session_id": session_id, "thread_id": first.thread_id, "as_of": as_of });
+    let just_closed = world.call::<GetThreadRead>(read(None)).await.unwrap();
+    assert_eq!(just_closed.last_outcome.as_ref().map(|outcome| outcome.status), Some(Status::Completed));
+    for number in 0..20 {
+        let id = format!("other{number}");
+        world.call::<SpawnSubagent>(json!({ "session_id": session_id, "subagent_id": id })).await.unwrap();
+        world.call::<CloseSubagent>(json!({ "subagent_id": id })).await.unwrap();
+    }
+    for restarted in [false, true] {
+        let session = world.call::<GetSession>(json!({ "session_id": session_id })).await.unwrap();
+        assert_eq!(session.threads.len(), 1 + 16, "the main one and the last that were closed");
+        assert!(session.threads.iter().all(|thread| thread.thread_id != first.thread_id));
+        let seen = world.call::<GetThreadRead>(read(None)).await.unwrap();
+        assert_eq!(seen.as_of_sequence, session.as_of_sequence);
+        let as_of_sequence = just_closed.as_of_sequence;
+        assert_eq!(factum_model::read::ThreadReadModel { as_of_sequence, ..seen }, just_closed);
+        assert_eq!(world.call::<GetThreadRead>(read(Some(as_of_sequence))).await.unwrap(), just_closed);
+        let queue = world.call::<GetQueue>(read(None)).await.unwrap();
+        assert_eq!((queue.queued_turns.len(), queue.status), (0, Status::Completed));
+        let before = world.call::<GetThreadRead>(read(Some(1))).await;
+        assert_eq!(before, Err(Refusal::not_found()), "there was no such thread then");
+        if !restarted {
+            world.restart(Agents::demo()).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn work_that_does_not_settle_is_ended_even_across_a_restart() {
     let mut world = World::new().await;
     let session_id = world.session().await;

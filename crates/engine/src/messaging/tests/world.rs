@@ -92,6 +92,7 @@ impl World {
             ids: &mut self.ids,
             caller,
             account: ACCOUNT,
+            through: None,
             limits: &self.limits,
             prelude: u64::from(self.keyed),
             opening: &no_opening,

@@ -7,7 +7,7 @@ use factum_model::{Event, Fact};
 use serde_json::Value;
 
 use super::begin::MESSAGE_REF;
-use super::observe::{PEER_ARTIFACT_REF, peer_of_ref};
+use super::observe::{PEER_ARTIFACT_REF, content_key, peer_of_ref};
 use super::questions::QUESTION;
 use super::state::{Delegation, Delegations, KnownArtifact, PendingAnswer, is_final};
 use crate::session::verdict::answer_text;
@@ -84,8 +84,8 @@ fn update(delegations: &mut Delegations, event: &Event, fact: &ChannelPeerTaskUp
 fn take_in(delegations: &mut Delegations, event: &Event, fact: &ArtifactChanged) {
     let Some(artifact_id) = event.scope.artifact_id.clone() else { return };
     let Some(remote) = event.refs.get(PEER_ARTIFACT_REF).and_then(Value::as_str) else { return };
-    let digest = fact.content.as_ref().map(|content| content.digest.clone());
-    let known = KnownArtifact { artifact_id, version: fact.version, digest };
+    let content = fact.content.as_ref().map(content_key);
+    let known = KnownArtifact { artifact_id, version: fact.version, content };
     if let Some(delegation) = of_run(delegations, event) {
         delegation.artifacts.insert(remote.to_owned(), known);
     }

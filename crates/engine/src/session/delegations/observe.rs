@@ -145,8 +145,8 @@ pub(in super::super) fn taken_in(
     let mut taken: Vec<TakenIn> = Vec::new();
     for artifact in &news.artifacts {
         let known = delegation.artifacts.get(&artifact.remote_id);
-        let digest = artifact.content.as_ref().map(|content| content.digest.clone());
-        let same = known.is_some_and(|known| known.digest == digest);
+        let content = artifact.content.as_ref().map(content_key);
+        let same = known.is_some_and(|known| known.content == content);
         if same || (known.is_none() && delegation.artifacts.len() + taken.len() >= ARTIFACTS_MAX) {
             continue;
         }
@@ -166,6 +166,11 @@ pub(in super::super) fn taken_in(
         taken.push(TakenIn { event, label, new: known.is_none() });
     }
     taken
+}
+
+/// The digest of content that is here, the address of content that is not.
+pub(super) fn content_key(content: &OutputRef) -> String {
+    content.digest.clone().unwrap_or_else(|| content.r#ref.clone())
 }
 
 /// The longest name of an artifact that is kept: it is part of a key.

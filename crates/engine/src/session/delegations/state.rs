@@ -52,7 +52,8 @@ pub struct Delegation {
 pub struct KnownArtifact {
     pub artifact_id: ArtifactId,
     pub version: u32,
-    pub digest: Option<String>,
+    /// What tells one version from the next.
+    pub content: Option<String>,
 }
 
 /// What somebody here answered.

@@ -6,12 +6,13 @@ use factum_model::commands::{CreateJob, CreateJobResult, NewJobItem};
 use factum_model::events::{JobCreated, JobStarted};
 use factum_model::id::{JobId, SessionId};
 use factum_model::job::{JobItemInput, JobStatus};
-use factum_model::task::Execution;
+use factum_model::task::{Execution, TaskRow};
 use factum_model::value::Metadata;
 use factum_model::{NewEvent, Refusal, Scope};
 
 use super::super::create_session::begin;
 use super::super::state::SessionState;
+use super::super::tasks::require_known;
 use super::apply::input_bytes;
 use super::check::check_refs;
 use super::hand_out::hand_out;
@@ -22,14 +23,16 @@ use crate::context::{Context, Decision, check};
 pub(super) const CONCURRENCY_DEFAULT: u32 = 8;
 
 /// `session_id` is the stream the shell chose: the named session, or a new one. `agent` is the one that works where no
-/// queue is named; it is resolved and known.
+/// queue is named; it is resolved and known. `recalled` is the row of the task that the command names, if there is one.
 pub fn create_job(
     state: &SessionState,
     session_id: &SessionId,
     agent: &str,
+    recalled: &[TaskRow],
     command: &CreateJob,
     context: &mut Context<'_>,
 ) -> Result<Decision<CreateJobResult>, Refusal> {
+    require_known(state, recalled, command.task_id.as_ref())?;
     let job_id = command.job_id.clone().unwrap_or_else(|| context.job_id());
     let fact = created(agent, command, context)?;
     let mut events = Vec::new();

@@ -4,7 +4,8 @@
 //! What is here is what a thread does not have: who its parent is, what it inherits and may not widen, when its work has
 //! come to rest, and closing. Where a child stands is mostly read from its thread; only what a thread cannot tell is a fact.
 //!
-//! Open child agents are in the state. One that is closed leaves it, and its record becomes a row of the index.
+//! Open child agents are in the state. One that is closed leaves it, and its record becomes a row of the index;
+//! its thread follows when enough others were closed behind it.
 //!
 //! ```text
 //!   spawned ─► running ─► completed | failed | cancelled ─► (input, resume) ─► running …
@@ -23,7 +24,7 @@ mod state;
 mod summary;
 mod view;
 
-pub(super) use apply::apply;
+pub(super) use apply::{apply, forget_threads};
 pub use close::close_subagent;
 pub(super) use close::fire_timer;
 pub(super) use ended::turn_ended;

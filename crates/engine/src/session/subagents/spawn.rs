@@ -4,10 +4,12 @@ use factum_model::commands::{SpawnSubagent, SpawnSubagentResult};
 use factum_model::events::{SubagentSpawned, ThreadOrigin};
 use factum_model::id::{SubagentId, ThreadId, TurnId};
 use factum_model::subagent::SubagentState;
+use factum_model::task::TaskRow;
 use factum_model::{NewEvent, Refusal, Scope};
 
 use super::super::lookup::{require_session, require_thread, thread_scope};
 use super::super::state::{SessionState, Thread};
+use super::super::tasks::require_known;
 use super::super::thread_start::{open_thread, submit};
 use super::inherit::{Bounds, inherit};
 use super::input::{closed, takes_input};
@@ -15,15 +17,19 @@ use super::state::Subagent;
 use crate::context::{Context, Decision, check};
 
 /// `agent` is the one the command names, and known; the parent's answers where it names none. The shell has found a named
-/// parent in this session, so one that is not open is closed.
+/// parent in this session, so one that is not open is closed. `recalled` are the rows of the tasks that it names.
 pub fn spawn_subagent(
     state: &SessionState,
     agent: Option<&str>,
+    recalled: &[TaskRow],
     command: &SpawnSubagent,
     context: &mut Context<'_>,
 ) -> Result<Decision<SpawnSubagentResult>, Refusal> {
     let shell = require_session(state)?;
     let parent = Parent::find(state, command)?;
+    for task_id in [&command.parent_task_id, &command.task_id] {
+        require_known(state, recalled, task_id.as_ref())?;
+    }
     check_bounds(state, &parent, command, context)?;
     let bounds = inherit(parent.subagent, command)?;
     let subagent_id = command.subagent_id.clone().unwrap_or_else(|| context.subagent_id());

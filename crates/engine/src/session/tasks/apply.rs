@@ -86,6 +86,7 @@ fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated
         acceptance: fact.acceptance.clone(),
         retry_policy: fact.retry_policy.clone(),
         input_refs: fact.input_refs.clone(),
+        input: fact.input.clone(),
         progress: None,
         attempt: None,
         edges: 0,

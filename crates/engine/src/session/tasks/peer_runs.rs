@@ -124,6 +124,7 @@ fn resume(draft: &mut Draft<'_, '_>, delegation: &Delegation) {
             method: ResumeMethod::Snapshot,
             resume_from: delegation.generation,
             last_acknowledged_sequence: None,
+            cursors: Default::default(),
             gap: None,
             resume_token_ref: None,
         };

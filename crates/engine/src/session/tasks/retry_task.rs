@@ -31,7 +31,7 @@ pub fn retry_task(
     }
     require_move(&task, TaskStatus::Retrying)?;
     if task.open_run().is_some_and(|attempt| attempt.turn_id.is_some()) {
-        return Err(refuse_move(&task, "retried", "an agent is at work on it; interrupt_turn stops it first"));
+        return Err(refuse_move(&task, "retried", AT_WORK));
     }
     refuse_cancelled_above(&draft, &task)?;
     refuse_below_ended(&draft, &task)?;
@@ -70,7 +70,8 @@ pub fn retry_task(
         retry_at: None,
     };
     draft.push(draft.scope(task_id), fact);
-    let how = Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), cause };
+    let how =
+        Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), cause, ..Start::default() };
     let (run_id, attempt_id) = start(&mut draft, task_id, how)?;
     let attempt_count = task.attempt_count() + 1;
     Ok(draft.finish(|draft| RetryTaskResult {
@@ -82,6 +83,10 @@ pub fn retry_task(
         sequence: draft.sequence(),
     }))
 }
+
+/// Interrupting the agent's turn is no way out: it ends the task as cancelled, and what is cancelled is not retried.
+const AT_WORK: &str =
+    "an agent is at work on it; retry it when its turn has failed, or cancel it and create another task";
 
 /// No attempt is added below a task that is being cancelled.
 pub(super) fn refuse_cancelled_above(draft: &Draft<'_, '_>, task: &Task) -> Result<(), Refusal> {

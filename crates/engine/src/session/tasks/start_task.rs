@@ -3,7 +3,7 @@
 use factum_model::Refusal;
 use factum_model::commands::{StartTask, StartTaskResult};
 use factum_model::events::{TaskAccepted, TaskAttemptStarted, TaskQueued, TaskStarted, ThreadOrigin};
-use factum_model::id::{AttemptId, RunId, TaskId};
+use factum_model::id::{AttemptId, RunId, TaskId, ThreadId};
 use factum_model::task::*;
 use factum_model::value::Part;
 use serde_json::json;
@@ -74,11 +74,13 @@ pub(super) struct Start {
     pub(super) worker: Option<String>,
     pub(super) input_refs: Vec<String>,
     pub(super) cause: AttemptCause,
+    /// An agent does it in this thread, instead of one of its own.
+    pub(super) thread: Option<ThreadId>,
 }
 
 impl Default for Start {
     fn default() -> Self {
-        Self { worker: None, input_refs: Vec::new(), cause: AttemptCause::First }
+        Self { worker: None, input_refs: Vec::new(), cause: AttemptCause::First, thread: None }
     }
 }
 
@@ -98,7 +100,7 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     let queued = execution.queue.is_some();
     let peer = peer_of(&task.row, &execution, how.worker.as_deref());
     if let Some(agent) = &execution.agent {
-        begin_turn(draft, &task, agent, &mut scope)?;
+        begin_turn(draft, &task, agent, how.thread, &mut scope)?;
     }
     let worker = match &execution {
         Execution { queue: Some(_), .. } => None,
@@ -156,12 +158,13 @@ fn begin_turn(
     draft: &mut Draft<'_, '_>,
     task: &Task,
     agent: &str,
+    thread: Option<ThreadId>,
     scope: &mut factum_model::Scope,
 ) -> Result<(), Refusal> {
     let decided = draft.events.len();
     let known = task.row.attempt.as_ref().and_then(|attempt| attempt.thread_id.clone());
     let title = task.row.title.clone();
-    let thread_id = match known.filter(|thread_id| draft.state.thread(thread_id).is_some()) {
+    let thread_id = match thread.or(known.filter(|thread_id| draft.state.thread(thread_id).is_some())) {
         Some(thread_id) => thread_id,
         None => {
             let parent = draft.state.threads.first().map(|thread| thread.thread_id.clone());
@@ -169,7 +172,10 @@ fn begin_turn(
             thread_start::open_thread(state, scope, agent, ThreadOrigin::Task, title, parent, draft.context, events)?
         }
     };
-    let input = vec![Part::Text { text: task.row.objective.clone() }];
+    let input = match task.row.input.as_slice() {
+        [] => vec![Part::Text { text: task.row.objective.clone() }],
+        input => input.to_vec(),
+    };
     let (state, events) = (draft.state, &mut draft.events);
     let turn_id = thread_start::submit(state, scope, &thread_id, agent, input, draft.context, events);
     draft.catch_up(decided);

@@ -6,6 +6,7 @@ use factum_model::commands::*;
 use factum_model::events::{CommandAccepted, OnTimeout, ThreadOrigin, ThreadStarted, ToolOwner};
 use factum_model::id::*;
 use factum_model::report::*;
+use factum_model::task::TaskRow;
 use factum_model::value::{Effect, Failure, Metadata, OnBusy, Part, Usage};
 use factum_model::{Event, NewEvent, Refusal, SCHEMA_VERSION, Scope, Timestamp, Trace};
 use serde_json::{Value, json};
@@ -90,6 +91,7 @@ impl World {
             ids: &mut self.ids,
             caller: self.caller,
             account: ACCOUNT,
+            through: None,
             limits: &self.limits,
             prelude: u64::from(self.key.is_some()),
             opening: &opening,
@@ -146,6 +148,24 @@ impl World {
     pub(in crate::session) fn create(&mut self, params: Value) -> Result<Done<CreateSessionResult>, Refusal> {
         let command: CreateSession = parse(params);
         self.decide(|state, context| create_session(state, &id("s1"), "demo", &command, context))
+    }
+
+    /// Tasks to be named by whatever belongs to one.
+    pub(in crate::session) fn create_tasks(&mut self, names: &[&str]) {
+        for name in names {
+            let command = parse(json!({ "task_id": name, "objective": "do it" }));
+            let decide = |state: &SessionState, context: &mut Context<'_>| {
+                tasks::create_task(state, &id("s1"), "demo", &[], &command, context)
+            };
+            self.decide(decide).expect("a task can be created");
+        }
+    }
+
+    /// The rows of the tasks that params name, as the shell reads them.
+    pub(in crate::session) fn task_rows(&self, params: &Value) -> Vec<TaskRow> {
+        let named = ["task_id", "parent_task_id"].into_iter().filter_map(|field| params.get(field)?.as_str());
+        let rows = named.filter_map(|name| self.index.get(&tasks::keys::task(ACCOUNT, &id(name))));
+        rows.map(|row| serde_json::from_slice(row).expect("a task row")).collect()
     }
 
     /// `submit_turn` with these params; input where none is given.

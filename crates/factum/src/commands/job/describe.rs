@@ -13,9 +13,14 @@ use crate::table::{Table, count};
 use crate::when::{local, took};
 use crate::words::word;
 
-/// What to call a batch: its title, or else what it does.
+/// What to call a batch: its title, or else what it does: the beginning of its instruction, or where that is.
 pub(super) fn title(job: &JobRecord) -> String {
-    shorten(job.title.as_deref().unwrap_or(&job.instruction_ref))
+    let title = job.title.as_deref().filter(|title| !title.trim().is_empty());
+    let first = |text: &'_ str| text.trim().lines().next().map(str::to_owned);
+    match title {
+        Some(title) => shorten(title),
+        None => shorten(&job.instruction_preview.as_deref().and_then(first).unwrap_or(job.instruction_ref.clone())),
+    }
 }
 
 /// `3 of 10 items: 2 completed, 1 failed, 4 running`.
@@ -111,6 +116,16 @@ pub(super) mod tests {
         let total = pending + running + completed + failed;
         json!({ "total": total, "pending": pending, "running": running, "completed": completed, "failed": failed,
                 "reported": 0 })
+    }
+
+    #[test]
+    fn a_batch_without_a_title_is_called_by_what_it_does() {
+        let mut job = job("running", progress(1, 0, 0, 0));
+        job.title = Some(" ".into());
+        job.instruction_preview = Some("\nCheck the links\nof every page".into());
+        assert_eq!(title(&job), "Check the links");
+        (job.title, job.instruction_preview, job.instruction_ref) = (None, None, "blob:1".into());
+        assert_eq!(title(&job), "blob:1");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) struct Book {
     pub(super) refused: Vec<String>,
     /// The newest look at each task.
     pub(super) seen: HashMap<String, Value>,
+    /// The newest look at each batch with its items.
+    pub(super) jobs_seen: HashMap<String, Value>,
     pub(super) faults: Vec<String>,
 }
 
@@ -45,6 +47,39 @@ impl Book {
             known.clone_from(record);
         }
     }
+
+    /// The same of a batch.
+    pub(super) fn saw_job(&mut self, seen: &Value) {
+        let known = self.jobs_seen.entry(text(&seen["job"], "job_id").to_owned()).or_insert_with(|| seen.clone());
+        let in_order = as_of(&known["job"]) <= as_of(&seen["job"]);
+        let (before, after) = if in_order { (&*known, seen) } else { (seen, &*known) };
+        self.faults.extend(job_contradictions(before, after));
+        if in_order {
+            known.clone_from(seen);
+        }
+    }
+}
+
+/// What an earlier look at a batch shows that a later one denies: items neither come nor go, and what is done stays done.
+pub(super) fn job_contradictions(before: &Value, after: &Value) -> Vec<String> {
+    let job = text(&before["job"], "job_id");
+    let (was, is) = (before["items"].as_array().unwrap(), after["items"].as_array().unwrap());
+    let mut faults = Vec::new();
+    if was.len() != is.len() {
+        faults.push(format!("{job} had {} items and has {}", was.len(), is.len()));
+    }
+    for (was, is) in was.iter().zip(is) {
+        let less = was["attempt_count"].as_u64() > is["attempt_count"].as_u64();
+        // An attempt that is given back does not count.
+        let given_back = was["status"] == "running";
+        if was["job_item_id"] != is["job_item_id"]
+            || (less && !given_back)
+            || (was["status"] == "completed" && was != is)
+        {
+            faults.push(format!("{job}: an item was {was} and is {is}"));
+        }
+    }
+    faults
 }
 
 /// What an earlier look shows that a later one denies.

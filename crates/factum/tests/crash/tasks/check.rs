@@ -1,72 +1,19 @@
 //! What everybody was told, held against the log and the records as they are in the end.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use factum_testkit::clients::Http;
-use factum_testkit::{Client, Server, eventually};
+use factum_testkit::{Client, Server};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use super::book::{Book, attempts, contradictions, is_open, text};
-use super::{OWNERS, session};
+use super::check_jobs::millis;
+use super::found::Found;
+use super::{check_family, check_jobs};
 
 /// How many acknowledged calls are made again in the end.
 const REPEATS: usize = 200;
-
-/// Everything that is stored.
-pub(super) struct Found {
-    events: BTreeMap<String, Vec<Value>>,
-    tasks: BTreeMap<String, Value>,
-}
-
-/// Waits until nothing is at work any more: without workers every lease runs out. Then reads everything.
-pub(super) async fn come_to_rest(server: &Server) -> Found {
-    let http = server.http(None);
-    let mut found = Found { events: BTreeMap::new(), tasks: BTreeMap::new() };
-    for session_id in (0..OWNERS).map(session) {
-        let at_work = ["preparing", "running", "retrying", "cancelling"];
-        eventually("no task at work", async || {
-            let filters = json!({ "session_id": session_id, "status": at_work });
-            let page = http.call("list_tasks", json!({ "filters": filters, "limit": 1 })).await.unwrap();
-            (page["tasks"] == json!([])).then_some(())
-        })
-        .await;
-        let filters = json!({ "session_id": session_id });
-        for task in pages(&http, "list_tasks", json!({ "filters": filters, "limit": 200 }), "tasks").await {
-            let task_id = text(&task, "task_id").to_owned();
-            let record = http.call("get_task", json!({ "task_id": task_id })).await.unwrap();
-            found.tasks.insert(task_id, record);
-        }
-        found.events.insert(session_id.clone(), events(&http, &session_id).await);
-    }
-    found
-}
-
-async fn pages(http: &Http, method: &str, mut params: Value, name: &str) -> Vec<Value> {
-    let mut all = Vec::new();
-    loop {
-        let page = http.call(method, params.clone()).await.unwrap();
-        all.extend(page[name].as_array().unwrap().iter().cloned());
-        match page.get("next_cursor").filter(|cursor| !cursor.is_null()) {
-            Some(cursor) => params["cursor"] = cursor.clone(),
-            None => return all,
-        }
-    }
-}
-
-async fn events(http: &Http, session_id: &str) -> Vec<Value> {
-    let (mut all, mut after) = (Vec::new(), 0);
-    loop {
-        let params = json!({ "session_id": session_id, "after": after, "limit": 1000 });
-        let page = http.call("read_events", params).await.unwrap();
-        all.extend(page["events"].as_array().unwrap().iter().cloned());
-        after = page["next_after"].as_u64().unwrap();
-        if page["has_more"] == false {
-            return all;
-        }
-    }
-}
 
 pub(super) fn check(book: &Book, found: &Found, seed: u64) {
     let mut faults = book.faults.clone();
@@ -76,8 +23,11 @@ pub(super) fn check(book: &Book, found: &Found, seed: u64) {
     check_claims(book, &runs, &mut faults);
     check_ends(book, &runs, &mut faults);
     check_decisions(book, found, &mut faults);
+    check_jobs::check(book, found, &mut faults);
+    check_family::check(book, found, &mut faults);
     for record in found.tasks.values() {
         check_record(record, found, &runs, &mut faults);
+        check_timed(record, &mut faults);
     }
     for seen in book.seen.values() {
         match found.tasks.get(text(seen, "task_id")) {
@@ -93,9 +43,34 @@ pub(super) fn check(book: &Book, found: &Found, seed: u64) {
 /// A test that tried nothing has shown nothing.
 fn say_what_was_tried(book: &Book, found: &Found) {
     let count = |kind: &str| found.events.values().flatten().filter(|event| event["type"] == kind).count();
-    let often = ["task.created", "task.delegated", "task.attempt.completed", "task.attempt.failed", "task.retrying"];
-    let seldom = ["task.completed", "run.released", "task.lost", "task.cancelled", "runtime.warning"];
-    let [often, seldom] = [often, seldom].map(|kinds| kinds.map(|kind| (kind, count(kind))));
+    let often = [
+        "task.created",
+        "task.delegated",
+        "task.attempt.completed",
+        "task.attempt.failed",
+        "task.retrying",
+        "task.timed_out",
+        "job.created",
+        "job.item.completed",
+        "job.schedule.fired",
+        "subagent.spawned",
+        "subagent.closed",
+    ];
+    let seldom = [
+        "task.completed",
+        "run.released",
+        "task.lost",
+        "task.cancelled",
+        "runtime.warning",
+        "job.item.failed",
+        "job.item.retrying",
+        "job.cancelled",
+        "job.failed",
+        "subagent.status",
+        "subagent.input",
+    ];
+    let counted = |kinds: &[&'static str]| kinds.iter().map(|kind| (*kind, count(kind))).collect::<Vec<_>>();
+    let (often, seldom) = (counted(&often), counted(&seldom));
     let (answers, late) = (book.answers.len(), book.refused.len());
     eprintln!("{answers} answers, {} calls unanswered, {late} ends too late", book.unanswered);
     eprintln!("{often:?}, {seldom:?}");
@@ -180,11 +155,17 @@ impl<'a> Runs<'a> {
             let run = runs.entry(run_id).or_default();
             let free = run.delegated.len() == run.released.len() && run.ended.is_empty();
             match event["type"].as_str().unwrap() {
-                "task.attempt.started" => run.started.push(event),
-                "task.delegated" if !free => faults.push(format!("{run_id} was given away twice: {event}")),
-                "task.delegated" => run.delegated.push(event),
+                "task.attempt.started" | "job.item.queued" => run.started.push(event),
+                // An agent's item is never offered to anybody.
+                "job.item.started" if event["payload"]["lease"].is_null() => run.started.push(event),
+                "task.delegated" | "job.item.started" if !free => {
+                    faults.push(format!("{run_id} was given away twice: {event}"));
+                }
+                "task.delegated" | "job.item.started" => run.delegated.push(event),
                 "run.released" => run.released.push(event),
-                "task.attempt.completed" | "task.attempt.failed" => run.ended.push(event),
+                "task.attempt.completed" | "task.attempt.failed" | "job.item.completed" | "job.item.failed" => {
+                    run.ended.push(event);
+                }
                 _ => {}
             }
         }
@@ -217,7 +198,11 @@ fn check_claims(book: &Book, runs: &Runs<'_>, faults: &mut Vec<String>) {
             }
             let given = runs.0.get(run_id).into_iter().flat_map(|run| &run.delegated);
             let given: Vec<&&Value> = given.filter(|event| token(event) == lease_token).collect();
-            if given.len() != 1 || given[0]["payload"]["delegate_ref"] != claim.principal.as_str() {
+            let to = |event: &Value| {
+                let payload = &event["payload"];
+                [&payload["delegate_ref"], &payload["worker"]].contains(&&json!(claim.principal))
+            };
+            if given.len() != 1 || !to(given[0]) {
                 faults.push(format!("{key} was given {run_id} with token {lease_token}, and the log says {given:?}"));
             }
         }
@@ -227,9 +212,9 @@ fn check_claims(book: &Book, runs: &Runs<'_>, faults: &mut Vec<String>) {
 /// What workers were told about the ends of runs is so, and what was refused left no trace.
 fn check_ends(book: &Book, runs: &Runs<'_>, faults: &mut Vec<String>) {
     for (method, kind, mark) in [
-        ("complete_run", "task.attempt.completed", "/completion_summary"),
-        ("fail_run", "task.attempt.failed", "/error/message"),
-        ("release_run", "run.released", "/reason"),
+        ("complete_run", ["task.attempt.completed", "job.item.completed"], &["/completion_summary", "/summary"][..]),
+        ("fail_run", ["task.attempt.failed", "job.item.failed"], &["/error/message"]),
+        ("release_run", ["run.released"; 2], &["/reason"]),
     ] {
         for end in book.of(method) {
             let run_id = text(&end.params, "run_id");
@@ -238,8 +223,10 @@ fn check_ends(book: &Book, runs: &Runs<'_>, faults: &mut Vec<String>) {
             // Giving back a run of a task that is being cancelled ends it, without the worker's words.
             let cancelled = |event: &&Value| event["payload"]["error"]["category"] == "cancelled";
             let settled = method == "release_run" && run.ended.iter().any(cancelled);
-            let of_kind = run.ended.iter().chain(&run.released).filter(|event| event["type"] == kind);
-            let own = of_kind.filter(|event| event["payload"].pointer(mark) == Some(&json!(said))).count();
+            let ends = run.ended.iter().chain(&run.released);
+            let of_kind = ends.filter(|event| kind.contains(&event["type"].as_str().unwrap()));
+            let says = |event: &&&Value| mark.iter().any(|mark| event["payload"].pointer(mark) == Some(&json!(said)));
+            let own = of_kind.filter(says).count();
             if own != 1 && !settled {
                 faults.push(format!("{method} of {said} was acknowledged and is in the log {own} times"));
             }
@@ -253,7 +240,9 @@ fn check_ends(book: &Book, runs: &Runs<'_>, faults: &mut Vec<String>) {
 }
 
 fn marks_of(payload: &Value) -> impl Iterator<Item = &str> {
-    ["/completion_summary", "/error/message", "/reason"].into_iter().filter_map(|at| payload.pointer(at)?.as_str())
+    ["/completion_summary", "/summary", "/error/message", "/reason"]
+        .into_iter()
+        .filter_map(|at| payload.pointer(at)?.as_str())
 }
 
 /// What owners decided holds: completed stays completed, and what was cancelled has ended with all below it.
@@ -315,6 +304,23 @@ fn check_record(record: &Value, found: &Found, runs: &Runs<'_>, faults: &mut Vec
     }
     if !free && !blockers.is_empty() && !attempts(record).is_empty() {
         faults.push(format!("{task_id} began before all it waits for was complete"));
+    }
+}
+
+/// What nobody worked on was ended by the time, as often as its policy says, and never before the time was over.
+fn check_timed(record: &Value, faults: &mut Vec<String>) {
+    let task_id = text(record, "task_id");
+    if !task_id.ends_with("-timed") {
+        return;
+    }
+    let early = |attempt: &Value| {
+        let policy = &attempt["retry_policy"];
+        let limit =
+            [&policy["timeout_ms"], &policy["inactivity_timeout_ms"]].into_iter().find_map(Value::as_i64).unwrap();
+        attempt["status"] != "timed_out" || millis(&attempt["ended_at"]) - millis(&attempt["started_at"]) < limit
+    };
+    if record["status"] != "timed_out" || attempts(record).len() != 2 || attempts(record).iter().any(early) {
+        faults.push(format!("{task_id} was to time out twice and is {record}"));
     }
 }
 

@@ -93,6 +93,14 @@ impl Hand {
         record
     }
 
+    /// A batch and its items as they stand, also written down.
+    pub(super) async fn look_at_job(&mut self, job_id: &str) -> Value {
+        let seen = self.ask("get_job", &json!({ "job_id": job_id, "item_limit": 200 })).await;
+        let seen = seen.unwrap_or_else(|refusal| panic!("{job_id}: {refusal}"));
+        self.world.book(|book| book.saw_job(&seen));
+        seen
+    }
+
     /// Looks again and again. Gives the last look where it is over first.
     pub(super) async fn until(&mut self, task_id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut look = tokio::time::interval(Duration::from_millis(50));

@@ -48,6 +48,7 @@ async fn make(hand: &mut Hand, owner: usize, number: usize, rng: &mut StdRng) ->
     let id = |name: &str| format!("o{owner}-{number}-{name}");
     let root = id("root");
     create(hand, owner, &root, json!({})).await;
+    timed(hand, owner, &id("timed"), rng).await;
     let [first, second, behind, decided] = ["first", "second", "behind", "decided"].map(id);
     let queue = if rng.random_bool(0.5) { "left" } else { "right" };
     let task = json!({ "parent_task_id": root, "queue": queue, "status": "queued" });
@@ -68,6 +69,14 @@ async fn make(hand: &mut Hand, owner: usize, number: usize, rng: &mut StdRng) ->
         write(hand, "link_tasks", edge, &id("link")).await;
     }
     Graph { root, below: [first, second, behind, decided] }
+}
+
+/// One that nobody works on: the time ends each of its attempts, and nothing else does.
+async fn timed(hand: &mut Hand, owner: usize, task_id: &str, rng: &mut StdRng) {
+    let limit = if rng.random_bool(0.5) { "timeout_ms" } else { "inactivity_timeout_ms" };
+    let mut policy = json!({ "max_attempts": 2, "backoff": { "initial_ms": rng.random_range(1..50) } });
+    policy[limit] = json!(rng.random_range(20..600));
+    create(hand, owner, task_id, json!({ "status": "queued", "retry_policy": policy })).await;
 }
 
 async fn create(hand: &mut Hand, owner: usize, task_id: &str, more: Value) {

@@ -5,7 +5,9 @@ mod limits;
 mod matrix;
 mod parity;
 mod protocol;
+mod stalled;
 mod streams;
+mod timing;
 
 use factum_testkit::Client;
 use serde_json::{Value, json};

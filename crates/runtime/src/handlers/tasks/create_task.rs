@@ -10,7 +10,6 @@ use factum_model::task::TaskRow;
 
 use super::{STALE_TRIES_MAX, is_stale};
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::dispatch::Handle;
 use crate::idempotency::{Repeat, own_id_key};
 use crate::runtime::Runtime;
@@ -33,7 +32,7 @@ impl Handle<CreateTask> for Runtime {
         let named: Vec<TaskId> =
             command.task_id.iter().chain(&command.parent_task_id).chain(&command.blocked_by).cloned().collect();
         let agent = self.0.agents.default_name().to_owned();
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let mut tries = 0;
         loop {
             let rows = self.task_rows(caller, &named).await?;

@@ -16,7 +16,6 @@ use factum_model::{Command, ErrorCode, Refusal};
 use serde::de::DeserializeOwned;
 
 use crate::caller::Caller;
-use crate::commit::Actor;
 use crate::error::read_refusal;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
@@ -37,7 +36,8 @@ impl Runtime {
         self.row(&keys::task(&caller.account, task_id)).await
     }
 
-    async fn task_rows(&self, caller: &Caller, task_ids: &[TaskId]) -> Result<Vec<TaskRow>, Refusal> {
+    /// The same of several; those that are not there are left out.
+    pub(crate) async fn task_rows(&self, caller: &Caller, task_ids: &[TaskId]) -> Result<Vec<TaskRow>, Refusal> {
         let mut rows = Vec::with_capacity(task_ids.len());
         for task_id in task_ids {
             rows.extend(self.task_row(caller, task_id).await?);
@@ -57,7 +57,7 @@ impl Runtime {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
-        let actor = Actor { principal: &caller.principal, trace: &caller.trace };
+        let actor = caller.actor();
         let mut tries = 0;
         loop {
             let rows = self.task_rows(caller, named).await?;

@@ -1,10 +1,6 @@
 //! Seed 002 §10: the time of an answer must not tell an outsider that a private channel exists.
 //!
-//! Each sample is a pair: one call about a channel that is there and one about a channel that is not, in an order that a
-//! coin decides. Were the two the same to the server, swapping them would change nothing, so each pair is a fair coin toss,
-//! whatever else the machine is doing. Two counts are held against that: how often the channel that is there took longer
-//! (which sees a shift of the middle), and how many of the slowest calls are its (which sees a difference in the tail). Both
-//! are binomial then; eight standard deviations are one false alarm in 10^15 runs.
+//! How two kinds of calls are compared is in `coins`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,15 +12,17 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
+use self::coins::{DEVIATIONS_MAX, Deviations};
 use super::*;
 use crate::world::{TestClock, start};
+
+// The crate of the file is built on this one.
+#[path = "../../../../testkit/src/coins.rs"]
+mod coins;
 
 const PAIRS: usize = 6_000;
 /// Channels of each kind, so that no single key is always the warm one.
 const CHANNELS: usize = 64;
-/// Of the samples of a method, so many are its slowest.
-const SLOWEST: usize = PAIRS / 10;
-const DEVIATIONS_MAX: f64 = 8.0;
 
 async fn open(dir: &Path) -> Runtime {
     let (store, _) = EmbeddedStore::open(dir.join("data"), factum_store::Options::default()).unwrap();
@@ -72,22 +70,6 @@ async fn refusal_nanos(runtime: &Runtime, caller: &Caller, method: &str, params:
     took.as_nanos()
 }
 
-/// How far a count of fair coin tosses is from the middle, in standard deviations.
-fn deviations(heads: usize, tosses: usize) -> f64 {
-    (heads as f64 - tosses as f64 / 2.0) / (tosses as f64 / 4.0).sqrt()
-}
-
-/// The two counts, as deviations: of the middle and of the tail.
-fn compare(pairs: &[(u128, u128)]) -> (f64, f64) {
-    let decided = pairs.iter().filter(|(there, absent)| there != absent);
-    let middle = deviations(decided.clone().filter(|(there, absent)| there > absent).count(), decided.count());
-    let mut all: Vec<(u128, bool)> =
-        pairs.iter().flat_map(|(there, absent)| [(*there, true), (*absent, false)]).collect();
-    all.sort_unstable();
-    let slowest = &all[all.len() - SLOWEST..];
-    (middle, deviations(slowest.iter().filter(|(_, there)| *there).count(), SLOWEST))
-}
-
 #[tokio::test]
 async fn absent_and_forbidden_take_the_same_time() {
     let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -127,11 +109,8 @@ async fn absent_and_forbidden_take_the_same_time() {
                 pairs.push(pair);
             }
         }
-        let (middle, tail) = compare(&pairs);
-        assert!(
-            middle.abs() < DEVIATIONS_MAX && tail.abs() < DEVIATIONS_MAX,
-            "{method}: the time tells, {middle:.1} deviations in the middle, {tail:.1} in the tail"
-        );
+        let seen = Deviations::of(&pairs);
+        assert!(!seen.tell(), "{method}: the time tells, {seen:.1?}");
     }
 }
 
@@ -144,10 +123,9 @@ fn a_small_difference_is_seen() {
         10_000 + noise + extra
     };
     let same: Vec<_> = (0..PAIRS).map(|_| (sample(0), sample(0))).collect();
-    let (middle, tail) = compare(&same);
-    assert!(middle.abs() < DEVIATIONS_MAX && tail.abs() < DEVIATIONS_MAX, "{middle} {tail}");
+    assert!(!Deviations::of(&same).tell());
     let shifted: Vec<_> = (0..PAIRS).map(|_| (sample(500), sample(0))).collect();
-    assert!(compare(&shifted).0 > DEVIATIONS_MAX);
+    assert!(Deviations::of(&shifted).middle > DEVIATIONS_MAX);
     let rarely: Vec<_> = (0..PAIRS).map(|at| (sample(if at % 20 == 0 { 5_000 } else { 0 }), sample(0))).collect();
-    assert!(compare(&rarely).1 > DEVIATIONS_MAX);
+    assert!(Deviations::of(&rarely).tail > DEVIATIONS_MAX);
 }

@@ -147,6 +147,21 @@ fn an_agent_at_work_is_not_talked_over() {
 }
 
 #[test]
+fn whoever_wants_a_retry_of_what_an_agent_does_is_told_what_leads_to_one() {
+    let mut board = with_agent(json!({}));
+    let advice = board.refused("retry_task", json!({ "task_id": "t", "reason": "x" })).message;
+    assert!(!advice.contains("interrupt_turn"), "that ends the task as cancelled: {advice}");
+    assert!(advice.contains("when its turn has failed") && advice.contains("create another task"), "{advice}");
+    board.turn_fails("t", failure("broken"));
+    assert_eq!(board.status("t"), Failed);
+    board.ok("retry_task", json!({ "task_id": "t", "reason": "x" }));
+    assert_eq!((board.status("t"), board.attempt("t").attempt_count), (Running, 2));
+    board.ok("cancel_task", json!({ "task_id": "t" }));
+    assert_eq!(board.status("t"), Cancelled);
+    board.task("another", json!({ "status": "queued", "agent": "demo" }));
+}
+
+#[test]
 fn a_whole_graph_of_agents_is_stopped() {
     let mut board = Board::new();
     board.task("p", json!({}));

@@ -279,6 +279,7 @@ fn fires(board: &Board, timer: &Timer, now: factum_model::Timestamp) -> bool {
         ids: &mut board.world.ids.clone(),
         caller: "runtime://timer",
         account: ACCOUNT,
+        through: None,
         limits: &board.world.limits,
         prelude: 0,
         opening: &crate::no_opening,

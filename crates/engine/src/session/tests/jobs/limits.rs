@@ -39,6 +39,27 @@ fn what_is_refused() {
 }
 
 #[test]
+fn a_task_that_a_job_is_a_part_of_is_one_of_its_session() {
+    let mut world = World::idle();
+    world.create_tasks(&["here"]);
+    assert_eq!(world.create_job_told(json!({ "task_id": "none" })), refused(&Refusal::not_found()));
+    let made = world.create_job(json!({ "job_id": "j1", "task_id": "here" })).expect("created");
+    assert_eq!(made.output.task_id, Some(id("here")));
+
+    // One that ended long ago is known by its row, and a row of another session's is none.
+    let mut row = world.task_rows(&json!({ "task_id": "here" })).remove(0);
+    row.task_id = id("long_ago");
+    let command: CreateJob = with_instruction(json!({ "task_id": "long_ago" }));
+    let decide = |world: &mut World, rows: &[factum_model::task::TaskRow]| {
+        world.decide(|state, context| create_job(state, &id("s1"), "demo", rows, &command, context)).map(|_| ())
+    };
+    assert_eq!(decide(&mut world, &[]), Err(Refusal::not_found()));
+    assert_eq!(decide(&mut world, std::slice::from_ref(&row)), Ok(()));
+    row.session_id = id("s2");
+    assert_eq!(decide(&mut world, &[row]), Err(Refusal::not_found()));
+}
+
+#[test]
 fn jobs_at_work_and_what_they_keep() {
     let mut world = World::idle();
     world.limits.jobs_open_max = 2;

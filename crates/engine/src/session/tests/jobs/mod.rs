@@ -25,8 +25,9 @@ use crate::session::{Timer, fire_timer, keys as session_keys};
 
 impl World {
     pub(super) fn create_job(&mut self, params: Value) -> Result<Done<CreateJobResult>, Refusal> {
+        let rows = self.task_rows(&params);
         let command: CreateJob = with_instruction(params);
-        self.decide(|state, context| create_job(state, &id("s1"), "demo", &command, context))
+        self.decide(|state, context| create_job(state, &id("s1"), "demo", &rows, &command, context))
     }
 
     fn create_job_told(&mut self, params: Value) -> Vec<String> {

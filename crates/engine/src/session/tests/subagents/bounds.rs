@@ -1,11 +1,15 @@
 //! The named bounds of child agents, each met at its value plus one.
 
+use factum_model::Refusal;
 use factum_model::commands::SpawnSubagent;
-use factum_model::value::Part;
+use factum_model::read::ThreadReadModel;
+use factum_model::value::{Part, Status};
 use serde_json::{Value, json};
 
 use super::super::world::*;
 use super::family::*;
+use crate::session::subagents::keys;
+use crate::session::thread_read_model;
 
 fn refused_limit(lines: &[String], expected: &str) {
     assert_eq!(lines, [format!("refused limit_exceeded: {expected}")]);
@@ -40,6 +44,35 @@ fn how_many_threads_a_session_has() {
     world.limits.threads_max = 2;
     spawn(&mut world, "a", None);
     refused_limit(&spawn(&mut world, "b", None), "threads is 3, the limit is 2");
+    for pair in ["a", "b", "c", "d", "e"].windows(2) {
+        close(&mut world, pair[0], None);
+        assert_eq!(spawn(&mut world, pair[1], None).len(), 4, "threads of closed ones do not count");
+    }
+    refused_limit(&spawn(&mut world, "f", None), "threads is 3, the limit is 2");
+}
+
+#[test]
+fn threads_of_children_that_were_closed_long_ago_leave_the_session_and_stay_readable() {
+    let mut world = World::idle();
+    let threads = ["a", "b", "c"].map(|name| {
+        spawn(&mut world, name, None);
+        record(&world, name).thread_id
+    });
+    let last_words = |world: &World, at: usize| -> Option<ThreadReadModel> {
+        let row = world.index.get(&keys::closed_thread(ACCOUNT, &id("s1"), &threads[at]))?;
+        Some(serde_json::from_slice(row).expect("a read model"))
+    };
+    for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
+        assert_eq!(last_words(&world, at), None, "an open one is in the state");
+        close(&mut world, name, None);
+        let seen = thread_read_model(&world.state, Some(&threads[at])).expect("just closed");
+        let told = last_words(&world, at).expect("a row");
+        assert_eq!(ThreadReadModel { as_of_sequence: told.as_of_sequence, ..seen }, told);
+        assert_eq!(told.status, Status::Cancelled);
+    }
+    let there: Vec<bool> = threads.iter().map(|thread| world.state.thread(thread).is_some()).collect();
+    assert_eq!(there, [false, true, true], "two are kept in tests");
+    assert_eq!(world.reindexed(), world.index, "the rows are a function of the facts");
 }
 
 #[test]
@@ -100,10 +133,20 @@ fn what_is_named_has_to_fit() {
 }
 
 #[test]
+fn a_child_for_a_task_that_is_not_there() {
+    let mut world = World::idle();
+    world.create_tasks(&["k"]);
+    for params in [json!({ "task_id": "none" }), json!({ "task_id": "k", "parent_task_id": "none" })] {
+        assert_eq!(spawn_with(&mut world, params), refused(&Refusal::not_found()));
+    }
+    assert_eq!(spawn_with(&mut world, json!({ "task_id": "k", "parent_task_id": "k" })).len(), 2);
+}
+
+#[test]
 fn a_child_of_a_session_that_is_not_there() {
     let mut world = World::new();
     let command: SpawnSubagent = parse(json!({ "session_id": "s1" }));
     let spawned =
-        world.decide(|state, context| crate::session::subagents::spawn_subagent(state, None, &command, context));
+        world.decide(|state, context| crate::session::subagents::spawn_subagent(state, None, &[], &command, context));
     assert_eq!(spawned.err(), Some(factum_model::Refusal::not_found()));
 }

@@ -24,8 +24,9 @@ pub(super) fn spawn_with(world: &mut World, mut params: Value) -> Vec<String> {
     if named.is_some_and(|parent| row(world, &parent).is_none()) {
         return refused(&Refusal::not_found());
     }
+    let rows = world.task_rows(&params);
     let command = parse(params);
-    told(world, |state, context| subagents::spawn_subagent(state, None, &command, context))
+    told(world, |state, context| subagents::spawn_subagent(state, None, &rows, &command, context))
 }
 
 pub(super) fn send(world: &mut World, id: &str) -> Vec<String> {

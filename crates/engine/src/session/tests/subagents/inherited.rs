@@ -41,7 +41,7 @@ fn the_refusal_names_the_parents_mode() {
     let mut world = World::idle();
     let command = parse(json!({ "session_id": "s1", "permission_mode": "bypass" }));
     let refusal = world
-        .decide(|state, context| crate::session::subagents::spawn_subagent(state, None, &command, context))
+        .decide(|state, context| crate::session::subagents::spawn_subagent(state, None, &[], &command, context))
         .err()
         .expect("refused");
     assert_eq!(refusal.details["parent_permission_mode"], "default");

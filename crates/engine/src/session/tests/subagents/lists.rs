@@ -9,6 +9,7 @@ use crate::session::subagents::{Within, subagent_job_summary};
 /// `a` (spawned in turn `t1` for task `k1`) with `b` (works on task `k2`) and below that `c`; `d` beside `a`.
 fn tree() -> World {
     let mut world = World::idle();
+    world.create_tasks(&["k1", "k2"]);
     world.submit_all(&["t1"]);
     spawn_with(
         &mut world,

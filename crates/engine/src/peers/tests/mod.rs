@@ -1,10 +1,16 @@
 //! Enrolling: who may, what is kept, what is refused; and that the fold and the rows come out of the bytes alone.
 
+mod acks;
+mod bridge;
+mod presence;
+mod properties;
+mod returns;
+
 use std::collections::BTreeMap;
 
 use factum_model::commands::{EnrollChannel, EnrollChannelResult};
 use factum_model::events::CommandAccepted;
-use factum_model::id::{ChannelId, EventId, IdSource};
+use factum_model::id::{ChannelId, EventId, IdSource, SessionId};
 use factum_model::{ErrorCode, Event, NewEvent, Refusal, SCHEMA_VERSION, Scope, Timestamp, Trace};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,6 +20,9 @@ use crate::{Context, Decision, IndexChange, Limits, no_opening};
 
 const ALICE: &str = "agent://alice";
 const BOB: &str = "agent://bob";
+
+/// How many events the tests may miss and still get them all.
+const REPLAY_MAX: u64 = 100;
 
 struct Counted(u128);
 
@@ -40,23 +49,62 @@ impl World {
 
     fn enroll(&mut self, caller: &str, command: Value) -> Result<EnrollChannelResult, Refusal> {
         let command: EnrollChannel = serde_json::from_value(command).expect("params");
+        let key = command.idempotency_key.clone();
+        let token = format!("rt_{}", self.state.sequence + 1);
+        self.keyed(caller, key.as_deref(), |state, context| enroll_channel(state, &channel(), &command, token, context))
+    }
+
+    /// Decides and commits.
+    fn decide<T>(
+        &mut self,
+        caller: &str,
+        decide: impl FnOnce(&PeerState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.keyed(caller, None, decide)
+    }
+
+    fn keyed<T>(
+        &mut self,
+        caller: &str,
+        key: Option<&str>,
+        decide: impl FnOnce(&PeerState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<T, Refusal> {
         let mut ids = Counted(self.state.sequence.into());
-        let limits = Limits::default();
+        let limits = Limits { replay_events_max: REPLAY_MAX, ..Limits::default() };
         let mut context = Context {
             now: self.now,
             ids: &mut ids,
             caller,
             account: "acme",
+            through: None,
             limits: &limits,
-            prelude: u64::from(command.idempotency_key.is_some()),
+            prelude: u64::from(key.is_some()),
             opening: &no_opening,
         };
-        let Decision { mut events, output } = enroll_channel(&self.state, &channel(), &command, &mut context)?;
-        if let Some(key) = &command.idempotency_key {
+        let Decision { mut events, output } = decide(&self.state, &mut context)?;
+        if let Some(key) = key {
             events.insert(0, NewEvent::new(Scope::default(), accepted(caller, key)));
         }
-        self.commit(events);
+        if !events.is_empty() {
+            self.commit(events);
+        }
         Ok(output)
+    }
+
+    fn peer(&self) -> &Peer {
+        self.state.peer.as_ref().expect("a peer")
+    }
+
+    /// The types of the events, oldest first.
+    fn types(&self) -> Vec<String> {
+        let events = self.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("an event"));
+        events.map(|event| event.fact.type_name().to_owned()).collect()
+    }
+
+    /// The newest event of a type, as JSON.
+    fn last(&self, kind: &str) -> Value {
+        let events = self.log.iter().flatten().map(|bytes| serde_json::from_slice::<Value>(bytes).expect("JSON"));
+        events.filter(|event| event["type"] == kind).last().unwrap_or_else(|| panic!("no {kind}"))
     }
 
     fn commit(&mut self, events: Vec<NewEvent>) {
@@ -126,7 +174,8 @@ fn a_worker_becomes_known_with_its_names_in_order() {
     let peer = world.state.of(ALICE).expect("a peer");
     assert!(peer.is_worker());
     assert_eq!((peer.account.as_str(), &peer.channel_id), ("acme", &channel()));
-    assert_eq!(world.index.keys().collect::<Vec<_>>(), [&keys::peer("acme", &channel())]);
+    let rows = [keys::peer("acme", ALICE, &channel()), keys::connected("acme", &channel())];
+    assert_eq!(world.index.keys().collect::<Vec<_>>(), rows.iter().collect::<Vec<_>>());
     world.check();
 }
 
@@ -161,6 +210,17 @@ fn for_another_principal_it_does_not_exist() {
 }
 
 #[test]
+fn the_token_is_named_and_changes_with_every_enrollment() {
+    let mut world = World::new();
+    world.enroll(ALICE, json!({ "peer_role": "client" })).expect("enrolled");
+    let first = world.peer().identity.resume_token_ref.clone();
+    world.enroll(ALICE, json!({ "peer_role": "client" })).expect("enrolled");
+    assert_eq!(first.as_deref(), Some("rt_1"));
+    assert_eq!(world.peer().identity.resume_token_ref.as_deref(), Some("rt_2"));
+    world.check();
+}
+
+#[test]
 fn a_key_leaves_the_row_that_answers_a_repeat() {
     let mut world = World::new();
     let mut command = worker();
@@ -183,6 +243,7 @@ fn names_and_numbers_have_bounds() {
         (json!({ "peer_role": "worker", "queues": ["x".repeat(65)] }), ErrorCode::InvalidParams),
         (json!({ "peer_role": "worker", "queues": ["a\u{0}"] }), ErrorCode::InvalidParams),
         (json!({ "peer_role": "client", "queues": ["a"] }), ErrorCode::InvalidParams),
+        (json!({ "peer_role": "client", "session_ids": many(257) }), ErrorCode::LimitExceeded),
         (json!({ "peer_role": "client", "native_protocol": "x".repeat(65) }), ErrorCode::LimitExceeded),
         (json!({ "peer_role": "client", "metadata": { "a": "x".repeat(20_000) } }), ErrorCode::LimitExceeded),
     ];
@@ -191,4 +252,19 @@ fn names_and_numbers_have_bounds() {
         assert_eq!(world.enroll(ALICE, command.clone()).expect_err("a refusal").code, code, "{command}");
         assert_eq!(world.state, PeerState::default());
     }
+}
+
+fn session(name: &str) -> SessionId {
+    name.parse().expect("an id")
+}
+
+/// A client that follows sessions.
+fn client(sessions: &[&str]) -> World {
+    let mut world = World::new();
+    world.enroll(ALICE, json!({ "peer_role": "client", "session_ids": sessions })).expect("enrolled");
+    world
+}
+
+fn heads(heads: &[(&str, u64)]) -> Heads {
+    heads.iter().map(|(name, head)| (session(name), *head)).collect()
 }

@@ -1,4 +1,4 @@
-//! The two words about logging.
+//! Settings that are one of a few words.
 
 use super::value::{Value, unexpected};
 use crate::nearest::did_you_mean;
@@ -43,6 +43,14 @@ words! {
     LogFormat, "text or json" {
         Text = "text",
         Json = "json",
+    }
+}
+
+words! {
+    /// What becomes of a context that a client of A2A names and that is not known.
+    ClientContexts, "accept or refuse" {
+        Accept = "accept",
+        Refuse = "refuse",
     }
 }
 

@@ -1,0 +1,135 @@
+//! Messages and their parts: ours and the protocol's. What ours cannot say is kept beside it, so that nothing is lost.
+
+use std::collections::HashMap;
+
+use a2a::{Message, Part, PartContent, Role};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use factum_model::value::Part as Input;
+use serde_json::{Map, Value, json};
+
+/// A part of a message as input for an agent.
+pub fn to_input(part: &Part) -> Input {
+    let (name, media_type) = (part.filename.clone(), part.media_type.clone());
+    match &part.content {
+        PartContent::Text(text) => Input::Text { text: text.clone() },
+        PartContent::Data(data) => Input::Data { data: data.clone() },
+        PartContent::Raw(bytes) => Input::File { name, media_type, uri: None, bytes: Some(STANDARD.encode(bytes)) },
+        PartContent::Url(uri) => Input::File { name, media_type, uri: Some(uri.clone()), bytes: None },
+    }
+}
+
+/// Input as a part of a message.
+pub fn from_input(input: &Input) -> Part {
+    match input {
+        Input::Text { text } => Part::text(text.as_str()),
+        Input::Data { data } => Part::data(data.clone()),
+        Input::File { name, media_type, uri, bytes } => {
+            let content = match (bytes, uri) {
+                (Some(bytes), _) => PartContent::Raw(decode_base64(bytes).unwrap_or_default()),
+                (None, uri) => PartContent::Url(uri.clone().unwrap_or_default()),
+            };
+            Part { content, filename: name.clone(), media_type: media_type.clone(), metadata: None }
+        }
+        Input::Ref { r#ref } => Part::url(r#ref.as_str()),
+    }
+}
+
+/// Base64 in any of the alphabets clients use, with or without padding.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD].iter().find_map(|engine| engine.decode(text).ok())
+}
+
+/// What of a message is not input: its id and annotations, and its parts where input cannot say all of them.
+pub fn beside_input(message: &Message) -> Map<String, Value> {
+    let mut beside = Map::new();
+    beside.insert("message_id".to_owned(), message.message_id.as_str().into());
+    if let Some(metadata) = message.metadata.as_ref().filter(|metadata| !metadata.is_empty()) {
+        beside.insert("metadata".to_owned(), json!(metadata));
+    }
+    if let Some(extensions) = message.extensions.as_ref().filter(|extensions| !extensions.is_empty()) {
+        beside.insert("extensions".to_owned(), json!(extensions));
+    }
+    if let Some(ids) = message.reference_task_ids.as_ref().filter(|ids| !ids.is_empty()) {
+        beside.insert("reference_task_ids".to_owned(), json!(ids));
+    }
+    if message.parts.iter().any(|part| from_input(&to_input(part)) != *part) {
+        beside.insert("parts".to_owned(), json!(message.parts));
+    }
+    beside
+}
+
+/// The message again, from what was kept of it.
+pub fn message_of(
+    task_id: &str,
+    context_id: &str,
+    input: &[Input],
+    beside: Option<&Value>,
+    fallback_id: impl FnOnce() -> String,
+) -> Message {
+    let field = |name: &str| beside.and_then(|beside| beside.get(name)).cloned();
+    let parts = field("parts").and_then(|parts| serde_json::from_value(parts).ok());
+    Message {
+        message_id: field("message_id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_else(fallback_id),
+        context_id: Some(context_id.to_owned()),
+        task_id: Some(task_id.to_owned()),
+        role: Role::User,
+        parts: parts.unwrap_or_else(|| input.iter().map(from_input).collect()),
+        metadata: field("metadata").and_then(|metadata| serde_json::from_value(metadata).ok()),
+        extensions: field("extensions").and_then(|uris| serde_json::from_value(uris).ok()),
+        reference_task_ids: field("reference_task_ids").and_then(|ids| serde_json::from_value(ids).ok()),
+    }
+}
+
+/// Annotations as the protocol has them.
+pub(crate) fn metadata(map: &Map<String, Value>) -> Option<HashMap<String, Value>> {
+    (!map.is_empty()).then(|| map.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(json: Value) -> Part {
+        serde_json::from_value(json).expect("a part")
+    }
+
+    /// Whatever a client sends comes back as it was, whether our input can say it or not.
+    #[test]
+    fn a_message_is_kept_whole() {
+        let table = [
+            json!({ "text": "hello" }),
+            json!({ "text": "# hello", "mediaType": "text/markdown" }),
+            json!({ "text": "hello", "metadata": { "a": 1 } }),
+            json!({ "data": { "a": [1, 2] } }),
+            json!({ "data": [1] , "mediaType": "application/json" }),
+            json!({ "raw": "AAEC", "filename": "a.bin", "mediaType": "application/octet-stream" }),
+            json!({ "url": "https://example.com/a", "filename": "a" }),
+        ];
+        for sent in table {
+            let mut message = Message::new(Role::User, vec![part(sent.clone())]);
+            message.extensions = Some(vec!["https://example.com/x".to_owned()]);
+            message.reference_task_ids = Some(vec!["t0".to_owned()]);
+            let input: Vec<Input> = message.parts.iter().map(to_input).collect();
+            let beside = Value::Object(beside_input(&message));
+            let again = message_of("t1", "c1", &input, Some(&beside), String::new);
+            message.task_id = Some("t1".to_owned());
+            message.context_id = Some("c1".to_owned());
+            assert_eq!(again, message, "{sent}");
+        }
+    }
+
+    #[test]
+    fn plain_parts_are_not_kept_twice() {
+        let message = Message::new(Role::User, vec![Part::text("hello"), Part::data(json!({ "a": 1 }))]);
+        assert_eq!(beside_input(&message).keys().collect::<Vec<_>>(), ["message_id"]);
+    }
+
+    #[test]
+    fn base64_is_read_in_every_alphabet() {
+        for text in ["+/8=", "+/8", "-_8=", "-_8"] {
+            assert_eq!(decode_base64(text), Some(vec![0xfb, 0xff]), "{text}");
+        }
+        assert_eq!(decode_base64("%"), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! A task as its A2A client sees it: a fold of the session's facts, and what of each fact a stream shows.
+//!
+//! One fold gives both, so a stream and a snapshot cannot disagree. It starts with the fact that linked the task and takes
+//! every later one; facts of other work in the session pass by. Content that is kept elsewhere is named, not read
+//! ([`Piece::Output`]): whoever has the bytes puts them in ([`content`]).
+
+mod artifacts;
+pub mod content;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use a2a::{Message, Part, PartContent, Role, TaskState};
+use chrono::{DateTime, Utc};
+use factum_model::events::{ArtifactChange, ChannelPeerTaskLinked};
+use factum_model::id::{ActionId, TaskId, TurnId};
+use factum_model::peer::Direction;
+use factum_model::value::{OutputRef, Part as Input};
+use factum_model::{Event, Fact, Timestamp};
+use serde_json::Value;
+
+use crate::parts::message_of;
+use artifacts::Artifacts;
+
+/// Where a fact refers to the message behind it (`engine` writes it).
+const PEER_MESSAGE: &str = "peer_message";
+
+/// A task as its client sees it.
+#[derive(Clone, Debug)]
+pub struct TaskView {
+    pub id: String,
+    pub context_id: String,
+    pub state: TaskState,
+    pub status_message: Option<Message>,
+    pub status_at: DateTime<Utc>,
+    pub history: Vec<Message>,
+    /// Counts the changes its client can see.
+    pub generation: u64,
+    /// The last fact it reflects.
+    pub sequence: u64,
+    metadata: Option<HashMap<String, Value>>,
+    artifacts: Artifacts,
+    task_id: TaskId,
+    turns: Vec<TurnId>,
+    open: Vec<OpenAction>,
+}
+
+#[derive(Clone, Debug)]
+struct OpenAction {
+    action_id: ActionId,
+    state: TaskState,
+    message: Message,
+}
+
+/// What a stream shows of a fact.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    Status { state: TaskState, message: Option<Message>, at: DateTime<Utc> },
+    Artifact { artifact_id: String, name: Option<String>, piece: Piece, append: bool, last: bool },
+}
+
+/// A piece of an artifact.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    Text(String),
+    /// Kept elsewhere.
+    Output(Box<OutputRef>),
+}
+
+impl TaskView {
+    /// Begins with the fact that linked the task; `None` for any other fact.
+    pub fn begin(event: &Event) -> Option<Self> {
+        let Fact::ChannelPeerTaskLinked(fact) = &event.fact else { return None };
+        let ChannelPeerTaskLinked { direction: Direction::Inbound, peer_task } = &**fact else { return None };
+        Some(Self {
+            id: peer_task.remote_task_id.clone()?,
+            context_id: peer_task.remote_context_id.clone()?,
+            state: TaskState::Submitted,
+            status_message: None,
+            status_at: time(event.timestamp),
+            history: Vec::new(),
+            generation: 0,
+            sequence: event.sequence,
+            metadata: None,
+            artifacts: Artifacts::default(),
+            task_id: event.scope.task_id.clone()?,
+            turns: Vec::new(),
+            open: Vec::new(),
+        })
+    }
+
+    /// Nothing changes any more.
+    pub fn is_over(&self) -> bool {
+        self.state.is_terminal()
+    }
+
+    /// Nothing changes before its client says something.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.state, TaskState::InputRequired | TaskState::AuthRequired)
+    }
+
+    /// Takes a fact in, and says what of it a stream shows.
+    pub fn apply(&mut self, event: &Event) -> Vec<Shown> {
+        self.sequence = self.sequence.max(event.sequence);
+        if self.is_over() || !self.concerns(event) {
+            return Vec::new();
+        }
+        let shown = self.change(event);
+        self.generation += shown.len() as u64;
+        shown
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        let scope = &event.scope;
+        match &scope.task_id {
+            Some(task_id) => *task_id == self.task_id,
+            None => scope.turn_id.as_ref().is_some_and(|turn_id| self.turns.contains(turn_id)),
+        }
+    }
+
+    fn change(&mut self, event: &Event) -> Vec<Shown> {
+        let at = event.timestamp;
+        match &event.fact {
+            Fact::TaskCreated(fact) => {
+                self.metadata = crate::parts::metadata(&fact.metadata);
+                Vec::new()
+            }
+            Fact::TurnSubmitted(fact) => {
+                // A retry gives its agent the same input again.
+                if self.turns.is_empty() {
+                    self.said(event, &fact.input);
+                }
+                self.turns.extend(event.scope.turn_id.clone());
+                Vec::new()
+            }
+            Fact::TaskStarted(_) => self.status(TaskState::Working, None, at),
+            Fact::RunStatus(fact) => status::of_run(self, event, fact),
+            Fact::TaskLost(fact) => {
+                let message = self.agent_says(&fact.reason, event);
+                self.status(TaskState::Working, Some(message), at)
+            }
+            Fact::ModelDelta(fact) => self.artifacts.delta(event, &fact.text),
+            Fact::ModelFailed(_) => self.artifacts.cut_off(event),
+            Fact::ModelCompleted(fact) => self.artifacts.answered(event, fact),
+            Fact::ArtifactChanged(fact) if fact.change == ArtifactChange::Deleted => {
+                self.artifacts.remove(event);
+                Vec::new()
+            }
+            Fact::ArtifactChanged(fact) => self.artifacts.changed(event, fact),
+            Fact::ActionRequired(fact) => status::of_action(self, event, fact),
+            Fact::ActionResolved(fact) => {
+                // The question becomes a part of the conversation first, then its answer.
+                let shown = status::resolved(self, event);
+                if let Some(beside) = event.refs.get(PEER_MESSAGE) {
+                    let answer = status::answer_parts(fact.payload.as_ref(), &fact.decision);
+                    self.say(event, &answer, Some(beside));
+                }
+                shown
+            }
+            Fact::ChannelMessage(fact) if fact.direction == Direction::Inbound => {
+                self.said(event, &fact.parts);
+                self.generation += 1;
+                Vec::new()
+            }
+            Fact::TaskCompleted(_) => self.status(TaskState::Completed, None, at),
+            Fact::TaskCancelled(fact) => {
+                let message = fact.reason.as_deref().map(|reason| self.agent_says(reason, event));
+                self.status(TaskState::Canceled, message, at)
+            }
+            Fact::TaskFailed(fact) => {
+                let message = self.agent_says(&fact.error.message, event);
+                self.status(TaskState::Failed, Some(message), at)
+            }
+            Fact::TaskTimedOut(fact) => {
+                let message = self.agent_says(&fact.error.message, event);
+                self.status(TaskState::Failed, Some(message), at)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A new status; the message of the one before becomes a part of the conversation.
+    fn status(&mut self, state: TaskState, message: Option<Message>, at: Timestamp) -> Vec<Shown> {
+        let at = time(at);
+        self.history.extend(self.status_message.take());
+        self.state = state.clone();
+        self.status_message.clone_from(&message);
+        self.status_at = at;
+        vec![Shown::Status { state, message, at }]
+    }
+
+    fn said(&mut self, event: &Event, input: &[Input]) {
+        let beside = event.refs.get(PEER_MESSAGE).cloned();
+        self.say(event, input, beside.as_ref());
+    }
+
+    fn say(&mut self, event: &Event, input: &[Input], beside: Option<&Value>) {
+        let id = || event.event_id.as_str().to_owned();
+        let message = message_of(&self.id, &self.context_id, input, beside, id);
+        self.history.push(message);
+    }
+
+    /// Words of the agent's side. Their id is the fact's, so that they have the same one whenever they are read.
+    fn agent_says(&self, text: &str, event: &Event) -> Message {
+        self.agent_message(vec![Part::text(text)], event.event_id.as_str())
+    }
+
+    fn agent_message(&self, parts: Vec<Part>, id: &str) -> Message {
+        Message {
+            message_id: id.to_owned(),
+            context_id: Some(self.context_id.clone()),
+            task_id: Some(self.id.clone()),
+            role: Role::Agent,
+            parts,
+            metadata: None,
+            extensions: None,
+            reference_task_ids: None,
+        }
+    }
+
+    /// The whole text of its answers, for a client that gets a message instead of a task.
+    pub fn answer_text(&self) -> String {
+        self.artifacts.text()
+    }
+}
+
+/// The last `length` messages, all of them where it is absent.
+pub fn last_messages(history: &[Message], length: Option<i32>) -> &[Message] {
+    let keep = length.map_or(history.len(), |length| usize::try_from(length).unwrap_or(0));
+    &history[history.len().saturating_sub(keep)..]
+}
+
+/// What time it was, in the words of the protocol's types.
+pub fn time(at: Timestamp) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(at.as_millisecond()).unwrap_or_default()
+}
+
+/// A part that is a text.
+pub(crate) fn text_part(text: &str, media_type: Option<&str>) -> Part {
+    Part {
+        content: PartContent::Text(text.to_owned()),
+        filename: None,
+        media_type: media_type.map(str::to_owned),
+        metadata: None,
+    }
+}

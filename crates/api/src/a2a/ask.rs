@@ -1,0 +1,163 @@
+//! One request, past the door and not yet read: who asks which agent for what, whether that may be asked here, and the asking.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use a2a::A2AError;
+use factum_a2a::{
+    Around, Dialect, Extensions, Name, Operation, Outcome, Version, extension_required, invalid_field, refused,
+};
+use factum_model::{ErrorCode, Refusal};
+use factum_runtime::Caller;
+use http::HeaderMap;
+
+use super::{Host, card};
+use crate::state::{Credential, State, timed_out};
+
+/// How long a message that is waited for may go on waiting while the server closes.
+const CLOSING_GRACE: Duration = Duration::from_secs(1);
+
+/// The header of an idempotency key, and gRPC's metadata key.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// A request that was let in.
+pub(super) struct Ask<'a, H> {
+    pub(super) host: &'a H,
+    pub(super) state: &'a Arc<State>,
+    pub(super) caller: &'a Caller,
+    pub(super) agent: &'a str,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) from: IpAddr,
+}
+
+impl<H: Host> Ask<'_, H> {
+    /// The credential it came with, to look at again while a stream runs.
+    pub(super) fn credential(&self) -> Credential {
+        Credential::of(self.headers, self.from)
+    }
+
+    /// What stands around the params, in headers.
+    pub(super) fn around(&self) -> Result<Around, A2AError> {
+        let text = |name: &str| match self.headers.get(name).map(|value| value.to_str()) {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
+            Some(Err(_)) => Err(invalid_field(name, "must be plain text")),
+        };
+        let after = text(LAST_EVENT_ID)?.map(str::parse).transpose();
+        let after = after.map_err(|_| invalid_field("Last-Event-ID", "must be the id of an event of this stream"))?;
+        Ok(Around { idempotency_key: text(IDEMPOTENCY_KEY)?.map(str::to_owned), after })
+    }
+
+    /// Reads the params and asks.
+    pub(super) async fn read_and_run(
+        &self,
+        name: Name,
+        dialect: Dialect,
+        params: Option<&str>,
+    ) -> Result<Outcome, A2AError> {
+        self.offered(name, dialect)?;
+        let operation = dialect.read(name, params, self.around()?)?;
+        self.run(name, operation).await
+    }
+
+    /// Whether it is offered at all: what the card does not promise is refused before its params are looked at.
+    pub(super) fn offered(&self, name: Name, dialect: Dialect) -> Result<(), A2AError> {
+        let options = &self.state.a2a.options;
+        if let Some(missing) = extensions(self.headers).missing(&options.required_extensions) {
+            return Err(extension_required(missing));
+        }
+        if name.is_push() && !options.push_notifications {
+            return Err(no_push());
+        }
+        if name == Name::ExtendedCard && !options.extended_card {
+            // 1.0 keeps the error of 0.3 for agents that promise a card and have none (§3.3.4).
+            return Err(match dialect {
+                Dialect::V1_0 => A2AError::unsupported_operation("this agent has no extended card"),
+                _ => A2AError::extended_card_not_configured(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Asks the server, once the request is one that this caller may make.
+    pub(super) async fn run(&self, name: Name, operation: Operation) -> Result<Outcome, A2AError> {
+        self.own_tenant(&operation)?;
+        if operation.wants_push() && !self.state.a2a.options.push_notifications {
+            return Err(no_push());
+        }
+        let server = self.host.server(self.state, self.caller, self.agent);
+        let asked = self.carry_out(&server, operation);
+        if name == Name::SendMessage {
+            // How long an agent may take is not for the transport to say; only a server that closes cannot wait.
+            return tokio::select! {
+                biased;
+                outcome = asked => outcome,
+                () = closed(self.state) => Err(refused(&Refusal::unavailable(
+                    "the server is shutting down; the task goes on, ask for it once the server is back",
+                ))),
+            };
+        }
+        let limit = self.state.limits.request_timeout;
+        tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| Err(refused(&timed_out(limit))))
+    }
+
+    async fn carry_out(&self, server: &H::Server, operation: Operation) -> Result<Outcome, A2AError> {
+        let outcome = operation.carry_out(server).await?;
+        let Outcome::Card(card) = outcome else { return Ok(outcome) };
+        Ok(Outcome::Card(Box::new(card::at(self.state, self.headers, self.agent, self.caller, *card))))
+    }
+
+    /// A tenant is an account, and a credential is good for one. Whether there is another account of that name is not told:
+    /// every tenant but one's own is refused in the same words, before anything is looked up.
+    fn own_tenant(&self, operation: &Operation) -> Result<(), A2AError> {
+        match operation.tenant() {
+            Some(tenant) if tenant != &*self.caller.account => {
+                let message = "this credential is not good for that tenant; leave it out, or give your own account";
+                Err(refused(&Refusal::new(ErrorCode::PermissionDenied, message)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn no_push() -> A2AError {
+    let message = "this agent sends no push notifications; stream, subscribe or poll instead";
+    A2AError::new(a2a::error_code::PUSH_NOTIFICATION_NOT_SUPPORTED, message)
+}
+
+async fn closed(state: &State) {
+    state.runtime.closing().cancelled().await;
+    tokio::time::sleep(CLOSING_GRACE).await;
+}
+
+/// The version that a request says: the header, or the query parameter of the same name.
+pub(super) fn version(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Version>, A2AError> {
+    let said = headers.get(Version::HEADER).map(|value| value.to_str().unwrap_or("?"));
+    let queried = query.unwrap_or_default().split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.eq_ignore_ascii_case(Version::HEADER).then_some(value)
+    });
+    Version::parse(said.or(queried))
+}
+
+pub(super) fn extensions(headers: &HeaderMap) -> Extensions {
+    let said = Extensions::HEADERS.iter().flat_map(|name| headers.get_all(*name));
+    Extensions::parse(said.filter_map(|value| value.to_str().ok()))
+}
+
+/// What is activated of the extensions, as the answer echoes it.
+pub(super) fn activated(state: &State, headers: &HeaderMap) -> Option<http::HeaderValue> {
+    let activated = extensions(headers).activated(&state.a2a.options.required_extensions)?;
+    http::HeaderValue::from_str(&activated).ok()
+}
+
+/// The agent of a name, or the default one.
+pub(super) fn agent<'a>(state: &'a State, name: Option<&'a str>) -> Option<&'a str> {
+    let agents = state.runtime.agents();
+    match name {
+        None => Some(agents.default_name()),
+        Some(name) => agents.get(name).map(|_| name),
+    }
+}

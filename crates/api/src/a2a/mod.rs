@@ -1,0 +1,71 @@
+//! A2A on the wire: JSON-RPC, HTTP+JSON and gRPC, 1.0 and 0.3 and April 2025, on the one port. What the words mean is in
+//! `factum_a2a`; here they meet HTTP and credentials.
+//!
+//!     rpc.rs   POST /a2a             ─┐
+//!     rest.rs  /a2a/message:send …   ─┼─► ask.rs: may it be asked? ─► factum_a2a::Operation ─► a Server (service/)
+//!     grpc.rs  lf.a2a.v1.A2AService  ─┘
+//!
+//! `stream.rs` sends what comes of it little by little, `answer.rs` and `status.rs` say what went wrong, `card.rs` tells
+//! strangers what there is. Everything asks a [`Host`] for its server, so that all of it runs in front of any.
+
+mod answer;
+mod ask;
+mod card;
+mod grpc;
+mod path;
+mod rest;
+mod rpc;
+mod service;
+mod setup;
+mod status;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::Router;
+use factum_a2a::server::Server;
+use factum_runtime::Caller;
+
+pub(crate) use card::{card, card_of_april_2025, extended, jwks};
+pub(crate) use rpc::endpoint;
+pub(crate) use setup::Setup;
+pub use setup::{A2aOptions, ClientContexts};
+
+use crate::state::State;
+
+/// Makes the server that a request is for.
+pub(crate) trait Host: Clone + Send + Sync + 'static {
+    type Server: Server + 'static;
+
+    /// A server for one caller and one agent, whose name is that of one there is.
+    fn server(&self, state: &Arc<State>, caller: &Caller, agent: &str) -> Self::Server;
+}
+
+/// The host whose servers are this runtime.
+#[derive(Clone, Copy)]
+pub(crate) struct OfRuntime;
+
+impl Host for OfRuntime {
+    type Server = service::Service;
+
+    fn server(&self, state: &Arc<State>, caller: &Caller, agent: &str) -> service::Service {
+        server(state, caller, agent)
+    }
+}
+
+/// A2A's operations for one caller and one agent, carried out by the runtime.
+fn server(state: &Arc<State>, caller: &Caller, agent: &str) -> service::Service {
+    service::Service::new(state, caller, agent)
+}
+
+/// Everything below `/a2a`, and gRPC's service.
+pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>> {
+    let grpc = grpc::service(host.clone(), state);
+    let (root, below) = (host.clone(), host);
+    Router::new()
+        .route("/a2a", axum::routing::post(move |state, request| rpc::routed(root.clone(), state, request)))
+        .route("/a2a/{*rest}", axum::routing::any(move |state, request| rest::routed(below.clone(), state, request)))
+        .route_service("/lf.a2a.v1.A2AService/{method}", grpc)
+}

@@ -1,0 +1,164 @@
+//! A2A on this runtime: each operation of [`Server`] for one caller and one agent, on the facts of their sessions.
+//!
+//! A client's context is a session, a client's task a task in it; its ids are not ours and are linked both ways
+//! (`runtime::inbound`). What the client sees is `factum_a2a::view`, folded from the log, so it is the same before and after a
+//! restart. Which version and binding a request came in is not known here.
+
+mod fault;
+mod list;
+mod outputs;
+mod push;
+mod send;
+mod subscribe;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use a2a::{
+    A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
+    SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+};
+use factum_a2a::server::{Sent, Server, Updates};
+use factum_model::commands::CancelTask;
+use factum_model::task::Propagation;
+use factum_runtime::{Caller, InboundRow, Runtime};
+
+use fault::{not_cancelable, refused};
+use outputs::Blobs;
+use watch::Watch;
+
+use super::setup::ClientContexts;
+use crate::state::State;
+
+/// What the links of this protocol's tasks are called.
+const PROTOCOL: &str = "a2a";
+
+/// A2A for one caller and one agent.
+#[derive(Clone)]
+pub(crate) struct Service {
+    runtime: Runtime,
+    caller: Caller,
+    /// Who answers.
+    agent: Arc<str>,
+    /// Whether clients may name contexts of their own.
+    own_contexts: bool,
+    /// What the card is made from; absent where nobody asks for it.
+    state: Option<Arc<State>>,
+}
+
+impl Service {
+    pub(crate) fn new(state: &Arc<State>, caller: &Caller, agent: &str) -> Self {
+        let own_contexts = state.a2a.options.client_contexts == ClientContexts::Accept;
+        Self { state: Some(state.clone()), ..Self::on(&state.runtime, caller, agent, own_contexts) }
+    }
+
+    /// The operations alone, without a card.
+    fn on(runtime: &Runtime, caller: &Caller, agent: &str, own_contexts: bool) -> Self {
+        Self { runtime: runtime.clone(), caller: caller.clone(), agent: agent.into(), own_contexts, state: None }
+    }
+
+    /// The caller's task; for anybody else it does not exist.
+    async fn find(&self, id: &str) -> Result<InboundRow, A2AError> {
+        let row =
+            self.runtime.inbound_task(&self.caller, PROTOCOL, id).await.map_err(|refusal| refused(&refusal, id))?;
+        row.ok_or_else(|| A2AError::task_not_found(id))
+    }
+
+    /// The task as it stands now.
+    async fn now(&self, row: &InboundRow) -> Result<Watch, A2AError> {
+        let mut watch = Watch::open(self, &row.session_id, row.first_sequence).await?;
+        // What is over does not change: the rest of its session may be long.
+        let until = if row.status.is_terminal() { row.status_sequence } else { watch.durable() };
+        watch.until(until).await?;
+        Ok(watch)
+    }
+
+    fn outputs(&self) -> Blobs<'_> {
+        Blobs(&self.runtime)
+    }
+}
+
+impl Server for Service {
+    async fn send_message(&self, sent: Sent) -> Result<SendMessageResponse, A2AError> {
+        self.send(sent).await
+    }
+
+    async fn stream_message(&self, sent: Sent) -> Result<Updates, A2AError> {
+        self.send_streaming(sent).await
+    }
+
+    async fn get_task(&self, request: GetTaskRequest) -> Result<Task, A2AError> {
+        let row = self.find(&request.id).await?;
+        Ok(self.now(&row).await?.view().task(request.history_length, true, &self.outputs()).await)
+    }
+
+    async fn list_tasks(&self, request: ListTasksRequest) -> Result<ListTasksResponse, A2AError> {
+        self.list(request).await
+    }
+
+    async fn cancel_task(&self, request: CancelTaskRequest) -> Result<Task, A2AError> {
+        let row = self.find(&request.id).await?;
+        if row.status.is_terminal() {
+            return Err(A2AError::task_not_cancelable(&request.id));
+        }
+        let command = CancelTask {
+            task_id: row.task_id.clone(),
+            reason: Some("cancelled by its client".to_owned()),
+            propagation: Propagation::Descendants,
+            idempotency_key: None,
+        };
+        if let Err(refusal) = self.runtime.call(&self.caller, command).await {
+            return Err(not_cancelable(&refusal, &request.id));
+        }
+        let mut watch = self.now(&self.find(&request.id).await?).await?;
+        // What was running settles first, within the time that cancelled work is given.
+        while !watch.view().is_over() {
+            watch.next().await?;
+        }
+        Ok(watch.view().task(None, true, &self.outputs()).await)
+    }
+
+    async fn subscribe(&self, request: SubscribeToTaskRequest, after: Option<u64>) -> Result<Updates, A2AError> {
+        self.resubscribe(request, after).await
+    }
+
+    async fn create_push_config(
+        &self,
+        config: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, A2AError> {
+        self.set_config(config).await
+    }
+
+    async fn get_push_config(
+        &self,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Result<TaskPushNotificationConfig, A2AError> {
+        self.get_config(request).await
+    }
+
+    async fn list_push_configs(
+        &self,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Result<ListTaskPushNotificationConfigsResponse, A2AError> {
+        self.list_configs(request).await
+    }
+
+    async fn delete_push_config(&self, request: DeleteTaskPushNotificationConfigRequest) -> Result<(), A2AError> {
+        self.delete_config(request).await
+    }
+
+    async fn extended_card(&self) -> Result<AgentCard, A2AError> {
+        let state = self.state.as_ref().ok_or_else(A2AError::extended_card_not_configured)?;
+        Ok(super::extended(state, &self.caller, &self.agent))
+    }
+}
+
+/// Whether a request wants an answer before the work is done.
+fn returns_immediately(request: &SendMessageRequest) -> bool {
+    request.configuration.as_ref().and_then(|configuration| configuration.return_immediately).unwrap_or(false)
+}

@@ -1,0 +1,113 @@
+//! `SendMessage` and `SendStreamingMessage`: the message is durable first; then its sender hears what comes of it.
+
+use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
+use factum_a2a::parts::{beside_input, to_input};
+use factum_a2a::server::{Sent, Update, Updates};
+use factum_model::peer::{DeliveryMechanism, Transport};
+use factum_runtime::{PeerMessage, PeerMessageAccepted};
+use futures::stream;
+
+use super::fault::refused;
+use super::subscribe::{Ends, follow};
+use super::watch::Watch;
+use super::{PROTOCOL, Service, returns_immediately};
+
+impl Service {
+    pub(super) async fn send(&self, sent: Sent) -> Result<SendMessageResponse, A2AError> {
+        let immediately = returns_immediately(&sent.request);
+        let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
+        let (accepted, answers) = self.accept(sent, DeliveryMechanism::Polling).await?;
+        let mut watch = Watch::open(self, &accepted.session_id, accepted.first_sequence).await?;
+        watch.until(accepted.sequence).await?;
+        if answers == Answers::Message {
+            return self.message(watch).await.map(SendMessageResponse::Message);
+        }
+        while !immediately && !watch.view().is_over() && !watch.view().is_interrupted() {
+            watch.next().await?;
+        }
+        Ok(SendMessageResponse::Task(watch.view().task(history, true, &self.outputs()).await))
+    }
+
+    pub(super) async fn send_streaming(&self, sent: Sent) -> Result<Updates, A2AError> {
+        let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
+        let (accepted, answers) = self.accept(sent, DeliveryMechanism::Streaming).await?;
+        let mut watch = Watch::open(self, &accepted.session_id, accepted.first_sequence).await?;
+        watch.until(accepted.sequence).await?;
+        if answers == Answers::Message {
+            let service = self.clone();
+            let message = async move {
+                let response = StreamResponse::Message(service.message(watch).await?);
+                Ok(Update { position: None, response })
+            };
+            return Ok(Box::pin(stream::once(message)));
+        }
+        Ok(follow(self.clone(), watch, history, Ends::WithTaskOrQuestion))
+    }
+
+    async fn accept(
+        &self,
+        sent: Sent,
+        delivery: DeliveryMechanism,
+    ) -> Result<(PeerMessageAccepted, Answers), A2AError> {
+        let Sent { request, own_task_id, idempotency_key } = sent;
+        let push = request.configuration.and_then(|configuration| configuration.task_push_notification_config);
+        let message = request.message;
+        let input: Vec<_> = message.parts.iter().map(to_input).collect();
+        let begins = message.task_id.is_none();
+        let id = message.task_id.clone().unwrap_or_default();
+        // A client that gets a message back has no task that it could ask about.
+        let answers = if begins && self.runtime.replies_with_message(&self.agent, &input) {
+            Answers::Message
+        } else {
+            Answers::Task
+        };
+        let said = PeerMessage {
+            native_protocol: PROTOCOL,
+            transport: Transport::JsonRpc,
+            delivery,
+            agent: Some(self.agent.to_string()),
+            task_id: message.task_id.clone(),
+            own_task_id,
+            context_id: message.context_id.clone(),
+            own_contexts: self.own_contexts,
+            message: beside_input(&message),
+            input,
+            metadata: request.metadata.unwrap_or_default().into_iter().collect(),
+            idempotency_key,
+        };
+        let accepted = self.runtime.receive_message(&self.caller, said).await;
+        let accepted = accepted.map_err(|refusal| refused(&refusal, &id))?;
+        if let Some(config) = push {
+            self.set_config(TaskPushNotificationConfig { task_id: accepted.remote_task_id.clone(), ..config }).await?;
+        }
+        Ok((accepted, answers))
+    }
+
+    /// The agent's answer as a message: for agents that have no task to show for it.
+    async fn message(&self, mut watch: Watch) -> Result<Message, A2AError> {
+        while !watch.view().is_over() && !watch.view().is_interrupted() {
+            watch.next().await?;
+        }
+        let view = watch.view();
+        let text = view.answer_text();
+        let said = view.status_message.as_ref().and_then(|message| message.text().map(str::to_owned));
+        let text = if text.is_empty() { said.unwrap_or_default() } else { text };
+        Ok(Message {
+            message_id: format!("{}-answer", view.id),
+            context_id: Some(view.context_id.clone()),
+            task_id: None,
+            role: Role::Agent,
+            parts: vec![Part::text(text)],
+            metadata: None,
+            extensions: None,
+            reference_task_ids: None,
+        })
+    }
+}
+
+/// What the sender of a message gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    Task,
+    Message,
+}

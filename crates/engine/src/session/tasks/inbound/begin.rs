@@ -1,0 +1,160 @@
+//! A peer's message begins a task: the link, the task, and the turn of the agent that does it, in one commit.
+
+use factum_model::events::{ChannelPeerTaskLinked, TaskCreated};
+use factum_model::id::{ChannelId, SessionId, TaskId};
+use factum_model::peer::{DeliveryMechanism, Direction, PeerRecovery, PeerTask};
+use factum_model::task::{Execution, Priority, TaskStatus, Visibility};
+use factum_model::value::{Metadata, Part, text_of};
+use factum_model::{Fact, NewEvent, Refusal};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::PEER_MESSAGE;
+use crate::context::{Context, Decision, check};
+use crate::session::create_session;
+use crate::session::state::SessionState;
+use crate::session::tasks::draft::Draft;
+use crate::session::tasks::start_task::{Start, start};
+use crate::session::text::clip;
+
+/// How many characters of the message become the title of its task.
+const TITLE_CHARS: usize = 80;
+
+/// What a peer asks for.
+#[derive(Clone, Debug)]
+pub struct Incoming<'a> {
+    /// Over which remote channel it came.
+    pub channel_id: &'a ChannelId,
+    pub native_protocol: &'a str,
+    /// The ids the peer knows the task and its conversation under.
+    pub remote_task_id: &'a str,
+    pub remote_context_id: &'a str,
+    pub delivery: DeliveryMechanism,
+    /// Who does it.
+    pub agent: &'a str,
+    pub input: &'a [Part],
+    /// What of the message is not input: its id, its annotations. Kept for whoever asks for the conversation.
+    pub message: &'a Map<String, Value>,
+    pub metadata: &'a Metadata,
+}
+
+/// Where a peer's message went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Received {
+    pub session_id: SessionId,
+    pub task_id: TaskId,
+    /// Everything about the task is recorded from here on.
+    pub first_sequence: u64,
+    pub sequence: u64,
+}
+
+/// `session_id` is the stream the shell chose: the session of the context, or a new one.
+pub fn begin_inbound(
+    state: &SessionState,
+    session_id: &SessionId,
+    incoming: &Incoming<'_>,
+    context: &mut Context<'_>,
+) -> Result<Decision<Received>, Refusal> {
+    check_input(incoming.input, context)?;
+    context.limits.check_metadata("metadata_bytes", incoming.metadata)?;
+    context.limits.check_metadata("message_metadata_bytes", incoming.message)?;
+    let text = text_of(incoming.input);
+    let title = title(&text);
+    let mut events: Vec<NewEvent> = Vec::with_capacity(10);
+    let own_thread = match &state.shell {
+        Some(_) => None,
+        // Nobody else talks in the first thread of a session that is made for this.
+        None => Some(create_session::begin(
+            session_id,
+            incoming.agent,
+            title.clone(),
+            Metadata::new(),
+            context,
+            &mut events,
+        )),
+    };
+    let task_id = context.task_id();
+    let caller = context.caller.to_owned();
+    let mut draft = Draft::begin(state, session_id, &[], events, context);
+    check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
+    draft.push(draft.scope(&task_id).channel_id(incoming.channel_id), linked(incoming, &caller));
+    let first_sequence = draft.sequence();
+    draft.push(draft.scope(&task_id), created(incoming, &text, title, caller, draft.context));
+    start(&mut draft, &task_id, Start { thread: own_thread, ..Start::default() })?;
+    attach(&mut draft.events, incoming.message);
+    let session_id = session_id.clone();
+    Ok(draft.finish(|draft| Received { session_id, task_id, first_sequence, sequence: draft.sequence() }))
+}
+
+pub(super) fn check_input(input: &[Part], context: &Context<'_>) -> Result<(), Refusal> {
+    if input.is_empty() {
+        return Err(Refusal::invalid("a message needs at least one part"));
+    }
+    check("input_parts", input.len(), context.limits.input_parts_max)
+}
+
+fn title(text: &str) -> Option<String> {
+    let line = text.lines().next().unwrap_or_default().trim();
+    (!line.is_empty()).then(|| clip(line, TITLE_CHARS))
+}
+
+fn linked(incoming: &Incoming<'_>, caller: &str) -> ChannelPeerTaskLinked {
+    let peer_task = PeerTask {
+        native_protocol: incoming.native_protocol.to_owned(),
+        remote_task_id: Some(incoming.remote_task_id.to_owned()),
+        remote_context_id: Some(incoming.remote_context_id.to_owned()),
+        remote_agent_ref: Some(caller.to_owned()),
+        agent_card_ref: None,
+        delivery_mechanism: incoming.delivery,
+        remote_status: TaskStatus::Queued,
+        native_status: None,
+        recovery: PeerRecovery::Running,
+        remote_artifact_refs: Vec::new(),
+    };
+    ChannelPeerTaskLinked { direction: Direction::Inbound, peer_task }
+}
+
+fn created(
+    incoming: &Incoming<'_>,
+    text: &str,
+    title: Option<String>,
+    caller: String,
+    context: &Context<'_>,
+) -> TaskCreated {
+    let objective = clip(text, context.limits.task_objective_chars_max);
+    // What the objective says already is not kept twice.
+    let said = matches!(incoming.input, [Part::Text { text }] if *text == objective);
+    let objective = if objective.trim().is_empty() { "what the message holds".to_owned() } else { objective };
+    TaskCreated {
+        status: TaskStatus::Queued,
+        requested_by: caller,
+        objective,
+        title,
+        parent_task_id: None,
+        root_task_id: None,
+        task_kind: Some(incoming.native_protocol.to_owned()),
+        task_family: None,
+        visibility: Visibility::Foreground,
+        priority: Priority::Normal,
+        owner: None,
+        assignee: None,
+        execution: Execution { agent: Some(incoming.agent.to_owned()), auto_complete: true, ..Execution::default() },
+        scope: None,
+        constraints: None,
+        task_profile: None,
+        acceptance: None,
+        retry_policy: None,
+        input_refs: Vec::new(),
+        input: if said { Vec::new() } else { incoming.input.to_vec() },
+        idempotency_key: None,
+        metadata: incoming.metadata.clone(),
+    }
+}
+
+/// Leaves with the fact that takes a message in what of the message is not input.
+pub(super) fn attach(events: &mut [NewEvent], message: &Map<String, Value>) {
+    let takes = |event: &&mut NewEvent| matches!(event.fact, Fact::TurnSubmitted(_) | Fact::ActionResolved(_));
+    if let Some(event) = events.iter_mut().find(takes) {
+        event.refs.insert(PEER_MESSAGE.to_owned(), Value::Object(message.clone()));
+    }
+}

@@ -1,0 +1,86 @@
+//! The permission bridge of tasks that a peer gave to us: what our agent may do is asked across the peer's channel, and the
+//! answer that comes back over it is a fact of its own (seed 000, "Remote permission bridge"), never a message.
+
+use factum_model::events::{ActionRequired, ChannelPermissionForwarded, ChannelPermissionReturned};
+use factum_model::id::{TaskId, TurnId};
+use factum_model::peer::{Direction, Side};
+use factum_model::permission::{PermissionSubject, SubjectKind, Verdict as Permission};
+use factum_model::value::Status;
+use factum_model::{Fact, NewEvent, Scope};
+
+use super::links::Link;
+use crate::session::respond_action::Answer;
+use crate::session::state::{OpenAction, Shell, waiting_status};
+use crate::session::tasks::draft::Draft;
+use crate::session::verdict::Verdict;
+
+/// Says of every permission that the draft asks for that the peer is asked too.
+pub(in crate::session::tasks) fn forward_permissions(draft: &mut Draft<'_, '_>, task_id: &TaskId, turn_id: &TurnId) {
+    let Some(link) = draft.state.inbound.open.get(task_id) else { return };
+    let asked = |event: &NewEvent| match &event.fact {
+        Fact::ActionRequired(required) if event.scope.turn_id.as_ref() == Some(turn_id) => {
+            (waiting_status(required.action_type) == Status::WaitingPermission)
+                .then(|| NewEvent::new(scope(&event.scope, link), forwarded(required, draft.state.shell.as_ref())))
+        }
+        _ => None,
+    };
+    let forwarded: Vec<NewEvent> = draft.events.iter().filter_map(asked).collect();
+    for event in forwarded {
+        draft.push_event(event);
+    }
+}
+
+fn scope(of: &Scope, link: &Link) -> Scope {
+    of.clone().task_id(&link.task_id).channel_id(&link.channel_id)
+}
+
+fn forwarded(required: &ActionRequired, shell: Option<&Shell>) -> ChannelPermissionForwarded {
+    ChannelPermissionForwarded {
+        direction: Direction::Outbound,
+        requesting_peer: shell.map(requesting).unwrap_or_default(),
+        subject: subject(required),
+        prompt: Some(required.prompt.clone()),
+        channel_scoped: false,
+        expires_at: required.timeout_at,
+    }
+}
+
+/// For the peer, the one who asks is this runtime's agent.
+fn requesting(shell: &Shell) -> String {
+    format!("agent:{}", shell.agent)
+}
+
+fn subject(required: &ActionRequired) -> PermissionSubject {
+    PermissionSubject {
+        kind: SubjectKind::Tool,
+        name: required.tool_name.clone().unwrap_or_default(),
+        summary: Some(required.prompt.clone()),
+        arguments_digest: required.arguments_digest.clone(),
+    }
+}
+
+/// The decision came back over the peer's channel.
+pub(super) fn permission_returned(
+    shell: &Shell,
+    link: &Link,
+    action: &OpenAction,
+    answer: &Answer<'_>,
+    verdict: Verdict,
+) -> NewEvent {
+    let mut scope = Scope::default().thread_id(&action.thread_id).action_id(&action.action_id);
+    scope.session_id = Some(shell.session_id.clone());
+    scope.turn_id.clone_from(&action.turn_id);
+    scope.step_id.clone_from(&action.step_id);
+    scope.tool_call_id.clone_from(&action.tool_call_id);
+    let fact = ChannelPermissionReturned {
+        direction: Direction::Inbound,
+        requesting_peer: requesting(shell),
+        subject: subject(&action.required),
+        decision: if verdict == Verdict::Allow { Permission::Allow } else { Permission::Deny },
+        decided_by: answer.by.to_owned(),
+        decided_on: Side::Remote,
+        source: answer.source,
+        channel_scoped: false,
+    };
+    NewEvent::new(scope.task_id(&link.task_id).channel_id(&link.channel_id), fact)
+}

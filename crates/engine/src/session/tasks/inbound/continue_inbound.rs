@@ -1,0 +1,131 @@
+//! A peer says more about its task: the answer to a question, a decision, or something to go on with.
+
+use factum_model::events::{ActionType, ChannelMessage, ResolutionSource};
+use factum_model::id::TaskId;
+use factum_model::peer::{ChannelMessageKind, Direction};
+use factum_model::value::{Part, Status, text_of};
+use factum_model::{NewEvent, Refusal};
+use serde_json::{Map, Value, json};
+
+use super::begin::{Received, attach, check_input};
+use super::bridge::permission_returned;
+use crate::context::{Context, Decision};
+use crate::session::lookup::{require_session, turn_scope};
+use crate::session::respond_action::{Answer, resolve};
+use crate::session::state::{OpenAction, SessionState, waiting_status};
+use crate::session::tasks::turn_waits::actions_changed;
+use crate::session::verdict::{Verdict, verdict};
+
+/// The word that stands for an answer whose content is its payload.
+const ANSWER: &str = "answer";
+
+/// Takes in what a peer says about a task that is open. A task that is over says so as `precondition_failed`.
+pub fn continue_inbound(
+    state: &SessionState,
+    task_id: &TaskId,
+    input: &[Part],
+    message: &Map<String, Value>,
+    context: &mut Context<'_>,
+) -> Result<Decision<Received>, Refusal> {
+    let shell = require_session(state)?;
+    let link = state.inbound.open.get(task_id).ok_or_else(over)?;
+    check_input(input, context)?;
+    context.limits.check_metadata("message_metadata_bytes", message)?;
+    let mut events = Vec::with_capacity(4);
+    let turn_id = link.turn_id.as_ref();
+    let open = turn_id.and_then(|turn_id| choose(state.actions_of(turn_id), input));
+    match (open, turn_id) {
+        (Some(action), Some(turn_id)) => {
+            let (decision, payload, verdict) = read(action, input)?;
+            let answer = Answer {
+                decision: &decision,
+                payload: payload.as_ref(),
+                by: context.caller,
+                source: ResolutionSource::Response,
+            };
+            resolve(state, shell, action, verdict, &answer, context, &mut events);
+            if is_permission(action) {
+                events.push(permission_returned(shell, link, action, &answer, verdict));
+            }
+            actions_changed(state, turn_id, context, &mut events);
+            attach(&mut events, message);
+        }
+        _ => {
+            let mut scope = match (turn_id, &link.thread_id) {
+                (Some(turn_id), Some(thread_id)) => turn_scope(shell, thread_id, turn_id),
+                _ => factum_model::Scope::default().session_id(&shell.session_id),
+            };
+            scope = scope.task_id(task_id).channel_id(&link.channel_id);
+            let fact = ChannelMessage {
+                kind: ChannelMessageKind::Message,
+                direction: Direction::Inbound,
+                parts: input.to_vec(),
+                native_id: message.get("message_id").and_then(Value::as_str).map(str::to_owned),
+                native_type: Some(link.native_protocol.clone()),
+            };
+            let mut event = NewEvent::new(scope, fact);
+            event.refs.insert(super::PEER_MESSAGE.to_owned(), Value::Object(message.clone()));
+            events.push(event);
+        }
+    }
+    let sequence = context.sequence_after(state.sequence, &events);
+    let (session_id, task_id) = (shell.session_id.clone(), task_id.clone());
+    Ok(Decision { events, output: Received { session_id, task_id, first_sequence: link.first_sequence, sequence } })
+}
+
+fn over() -> Refusal {
+    Refusal::precondition("the task is over; send the message without a task id to begin another")
+        .with("cause", "task_over")
+}
+
+/// Which of the open actions the message is for: a decision goes to a permission, everything else to a question first.
+fn choose<'a>(open: impl Iterator<Item = &'a OpenAction>, input: &[Part]) -> Option<&'a OpenAction> {
+    let open: Vec<&OpenAction> = open.collect();
+    let named = data(input).and_then(|data| data.get("action_id")).and_then(Value::as_str);
+    if let Some(named) = named {
+        return open.into_iter().find(|action| action.action_id.as_str() == named);
+    }
+    let decides = data(input).is_some_and(|data| data.contains_key("decision"));
+    let wanted = open.iter().find(|action| is_permission(action) == decides);
+    wanted.or(open.first()).copied()
+}
+
+fn is_permission(action: &OpenAction) -> bool {
+    waiting_status(action.required.action_type) == Status::WaitingPermission
+}
+
+fn data(input: &[Part]) -> Option<&Map<String, Value>> {
+    input.iter().find_map(|part| if let Part::Data { data: Value::Object(data) } = part { Some(data) } else { None })
+}
+
+/// What the message decides. A permission is given by a clear word alone, never read out of a sentence.
+fn read(action: &OpenAction, input: &[Part]) -> Result<(String, Option<Value>, Verdict), Refusal> {
+    let text = text_of(input);
+    let said = data(input).and_then(|data| data.get("decision")).and_then(Value::as_str);
+    let free = action.required.decisions.is_empty()
+        && matches!(action.required.action_type, ActionType::Input | ActionType::Custom);
+    if free && said.is_none() {
+        let payload = match (text.is_empty(), data(input)) {
+            (true, Some(data)) => Value::Object(data.clone()),
+            (true, None) => json!(input),
+            (false, _) => json!({ "text": text }),
+        };
+        return Ok((ANSWER.to_owned(), Some(payload), Verdict::Allow));
+    }
+    let decision = said.unwrap_or(text.trim());
+    let verdict = verdict(&action.required, decision).ok_or_else(|| {
+        let words = if action.required.decisions.is_empty() {
+            vec!["allow".to_owned(), "deny".to_owned()]
+        } else {
+            action.required.decisions.clone()
+        };
+        Refusal::invalid(format!(
+            "the task waits for a decision ({}): send it as the whole text or as a data part {{\"decision\": …}}",
+            words.join(" or ")
+        ))
+        .with("decisions", json!(words))
+        .with("action_id", action.action_id.as_str())
+    })?;
+    let payload = data(input).filter(|data| data.len() > 1).map(|data| Value::Object(data.clone()));
+    Ok((decision.to_owned(), payload, verdict))
+}

@@ -1,0 +1,117 @@
+//! What is remembered of the tasks that peers gave to us, while they are open: who asked, under which ids, where it stands.
+
+use factum_model::events::ChannelPeerTaskLinked;
+use factum_model::id::{ChannelId, TaskId, ThreadId, TurnId};
+use factum_model::peer::Direction;
+use factum_model::task::TaskStatus;
+use factum_model::{Event, Fact, Timestamp};
+use imbl::OrdMap;
+use serde::{Deserialize, Serialize};
+
+use crate::session::tasks::Tasks;
+
+/// The open tasks of peers in a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Inbound {
+    pub(super) open: OrdMap<TaskId, Link>,
+    /// Those that the last event ended.
+    #[serde(skip)]
+    pub(super) ended: Ended,
+}
+
+/// Not a part of the state: two that differ in it only are the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ended(pub(super) Vec<Link>);
+
+impl PartialEq for Ended {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// A task here and its ids there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    pub task_id: TaskId,
+    pub channel_id: ChannelId,
+    /// Who asked. For every other principal the task does not exist under its remote id.
+    pub principal: String,
+    pub native_protocol: String,
+    pub remote_task_id: String,
+    pub remote_context_id: String,
+    /// The thread and turn its agent does it in.
+    pub thread_id: Option<ThreadId>,
+    pub turn_id: Option<TurnId>,
+    pub status: TaskStatus,
+    pub status_at: Timestamp,
+    pub first_sequence: u64,
+    /// The sequence of the last change of its status.
+    pub status_sequence: u64,
+}
+
+impl Inbound {
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub fn get(&self, task_id: &TaskId) -> Option<&Link> {
+        self.open.get(task_id)
+    }
+}
+
+/// Applies one event behind the fold of tasks, whose outcome it follows.
+pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Event) {
+    if !inbound.ended.0.is_empty() {
+        inbound.ended.0.clear();
+    }
+    let Some(task_id) = &event.scope.task_id else { return };
+    if let Fact::ChannelPeerTaskLinked(fact) = &event.fact {
+        link(inbound, task_id, event, fact);
+    }
+    let Some(link) = inbound.open.get(task_id) else { return };
+    let Some(row) = tasks.get(task_id).map(|task| &task.row) else { return };
+    let attempt = row.attempt.as_ref();
+    let turn_id = attempt.and_then(|attempt| attempt.turn_id.as_ref());
+    if link.status == row.status && link.turn_id.as_ref() == turn_id {
+        return;
+    }
+    let mut link = link.clone();
+    link.turn_id = turn_id.cloned();
+    link.thread_id = attempt.and_then(|attempt| attempt.thread_id.clone());
+    if link.status != row.status {
+        link.status = row.status;
+        link.status_at = event.timestamp;
+        link.status_sequence = event.sequence;
+    }
+    if link.status.is_terminal() || link.status == TaskStatus::Archived {
+        inbound.open.remove(task_id);
+        inbound.ended.0.push(link);
+    } else {
+        inbound.open.insert(task_id.clone(), link);
+    }
+}
+
+fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPeerTaskLinked) {
+    let peer_task = &fact.peer_task;
+    let (Direction::Inbound, Some(channel_id)) = (fact.direction, &event.scope.channel_id) else { return };
+    let (Some(principal), Some(remote_task_id), Some(remote_context_id)) =
+        (&peer_task.remote_agent_ref, &peer_task.remote_task_id, &peer_task.remote_context_id)
+    else {
+        return;
+    };
+    let link = Link {
+        task_id: task_id.clone(),
+        channel_id: channel_id.clone(),
+        principal: principal.clone(),
+        native_protocol: peer_task.native_protocol.clone(),
+        remote_task_id: remote_task_id.clone(),
+        remote_context_id: remote_context_id.clone(),
+        thread_id: None,
+        turn_id: None,
+        status: peer_task.remote_status,
+        status_at: event.timestamp,
+        first_sequence: event.sequence,
+        status_sequence: event.sequence,
+    };
+    inbound.open.insert(task_id.clone(), link);
+}

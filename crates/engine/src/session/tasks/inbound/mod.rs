@@ -1,0 +1,26 @@
+//! Tasks that a peer gave to us (seed 000, "A2A alignment"): the peer's ids stand beside ours, linked both ways.
+//!
+//! The peer knows the task under an id of its own protocol and the conversation under a context id; here it is a task of a
+//! session like any other, done by an agent. `begin` makes both in one commit, `continue_inbound` takes what the peer says
+//! later, `links` is what is remembered while the task is open, `rows` how it is found again. Tasks that a peer does for us
+//! are not here.
+
+mod begin;
+mod bridge;
+mod continue_inbound;
+mod links;
+mod rows;
+
+#[cfg(test)]
+mod tests;
+
+pub use begin::{Incoming, Received, begin_inbound};
+pub(super) use bridge::forward_permissions;
+pub use continue_inbound::continue_inbound;
+pub(in super::super) use links::apply;
+pub use links::{Inbound, Link};
+pub(in super::super) use rows::RowDiff;
+pub use rows::{InboundContext, InboundRow, keys};
+
+/// The name under which a fact refers to the peer's message behind it: what of the message is not input.
+pub const PEER_MESSAGE: &str = "peer_message";

@@ -1,0 +1,126 @@
+//! How a peer finds its tasks again: by its own id for one, by its context, and newest change first.
+
+use std::collections::BTreeSet;
+
+use factum_model::id::{SessionId, TaskId};
+use factum_model::task::TaskStatus;
+use factum_model::{Event, Timestamp};
+use imbl::OrdMap;
+use serde::{Deserialize, Serialize};
+
+use super::links::{Inbound, Link};
+use crate::key::{IndexChange, Key};
+use crate::session::index::put;
+use crate::session::state::Shell;
+
+/// The keys. All of them are of one principal: what another one has is a lookup that misses.
+pub mod keys {
+    use super::*;
+
+    /// A task, by the id its peer has for it.
+    pub fn task(account: &str, protocol: &str, principal: &str, remote_task_id: &str) -> Vec<u8> {
+        of("inbound", account, protocol, principal).text(&digest(remote_task_id)).into_bytes()
+    }
+
+    /// The session of a context.
+    pub fn context(account: &str, protocol: &str, principal: &str, remote_context_id: &str) -> Vec<u8> {
+        of("inbound_context", account, protocol, principal).text(&digest(remote_context_id)).into_bytes()
+    }
+
+    /// Tasks by when their status last changed, newest first.
+    pub fn changed(account: &str, protocol: &str, principal: &str, at: Timestamp, task_id: &TaskId) -> Vec<u8> {
+        of("inbound_changed", account, protocol, principal).instant_reversed(at).text(task_id.as_str()).into_bytes()
+    }
+
+    pub fn all_changed(account: &str, protocol: &str, principal: &str) -> Vec<u8> {
+        of("inbound_changed", account, protocol, principal).into_bytes()
+    }
+
+    fn of(table: &'static str, account: &str, protocol: &str, principal: &str) -> Key {
+        Key::table(table).text(account).text(protocol).text(&digest(principal))
+    }
+
+    /// Principals and remote ids are free text; a digest bounds their length and has no zero byte.
+    fn digest(text: &str) -> String {
+        crate::digest::sha256(text.as_bytes())
+    }
+}
+
+/// A peer's task, as it is found by its remote id or in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InboundRow {
+    pub session_id: SessionId,
+    pub task_id: TaskId,
+    pub remote_task_id: String,
+    pub remote_context_id: String,
+    pub status: TaskStatus,
+    pub status_at: Timestamp,
+    /// Its facts begin here.
+    pub first_sequence: u64,
+    /// The last change of its status; the end of its facts where that status is an end.
+    pub status_sequence: u64,
+}
+
+/// Where the conversation of a context is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InboundContext {
+    pub session_id: SessionId,
+}
+
+/// Collects what the events of one commit change.
+pub(in crate::session) struct RowDiff {
+    before: OrdMap<TaskId, Link>,
+    touched: BTreeSet<TaskId>,
+    ended: Vec<Link>,
+}
+
+impl RowDiff {
+    pub(in crate::session) fn begin(inbound: &Inbound) -> Self {
+        Self { before: inbound.open.clone(), touched: BTreeSet::new(), ended: Vec::new() }
+    }
+
+    /// After each event.
+    pub(in crate::session) fn saw(&mut self, inbound: &Inbound, event: &Event) {
+        self.ended.extend(inbound.ended.0.iter().cloned());
+        let task_id = event.scope.task_id.as_ref();
+        if let Some(task_id) = task_id.filter(|task_id| inbound.open.contains_key(*task_id)) {
+            self.touched.insert(task_id.clone());
+        }
+    }
+
+    pub(in crate::session) fn end(self, inbound: &Inbound, shell: &Shell, changes: &mut Vec<IndexChange>) {
+        let open = self.touched.iter().filter_map(|task_id| inbound.open.get(task_id));
+        for link in open.chain(&self.ended) {
+            let before = self.before.get(&link.task_id);
+            if before.is_some_and(|before| before.status_sequence == link.status_sequence) {
+                continue;
+            }
+            let (account, protocol, principal) = (&shell.account, &link.native_protocol, &link.principal);
+            match before {
+                Some(before) => changes.push(IndexChange::Delete {
+                    key: keys::changed(account, protocol, principal, before.status_at, &link.task_id),
+                }),
+                None => {
+                    let key = keys::context(account, protocol, principal, &link.remote_context_id);
+                    put(changes, key, &InboundContext { session_id: shell.session_id.clone() });
+                }
+            }
+            let row = row(link, shell);
+            put(changes, keys::task(account, protocol, principal, &link.remote_task_id), &row);
+            put(changes, keys::changed(account, protocol, principal, link.status_at, &link.task_id), &row);
+        }
+    }
+}
+
+fn row(link: &Link, shell: &Shell) -> InboundRow {
+    InboundRow {
+        session_id: shell.session_id.clone(),
+        task_id: link.task_id.clone(),
+        remote_task_id: link.remote_task_id.clone(),
+        remote_context_id: link.remote_context_id.clone(),
+        status: link.status,
+        status_at: link.status_at,
+        first_sequence: link.first_sequence,
+        status_sequence: link.status_sequence,
+    }
+}

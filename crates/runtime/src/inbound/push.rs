@@ -1,0 +1,117 @@
+//! Where a peer wants to be told about its tasks. Secrets are sealed before they are decided on, and never given back.
+
+use bytes::Bytes;
+use factum_engine::Context;
+use factum_engine::session::SessionState;
+use factum_engine::session::push::{NewPushConfig, PushConfig, delete_push_config, keys, set_push_config};
+use factum_engine::session::tasks::inbound::InboundRow;
+use factum_model::Refusal;
+use factum_model::commands::SubmitTurn;
+use factum_model::registry::Scope;
+use factum_model::{Command, id::TaskId};
+use factum_store::{Direction, Scan};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use crate::caller::Caller;
+use crate::commit::Accept;
+use crate::error::read_refusal;
+use crate::runtime::Runtime;
+
+/// What the secrets of configurations are sealed for.
+const PURPOSE: &str = "push-config";
+
+/// Where a peer wants to be told.
+#[derive(Clone, Debug)]
+pub struct PushTarget {
+    /// The peer's own id for it; one is made where absent.
+    pub config_id: Option<String>,
+    pub url: String,
+    pub scheme: Option<String>,
+    /// What the peer recognises its own notifications by.
+    pub token: Option<SecretString>,
+    /// What the receiver asks for.
+    pub credentials: Option<SecretString>,
+}
+
+impl Runtime {
+    /// Sets where changes of a task are pushed to.
+    pub async fn set_push_target(
+        &self,
+        caller: &Caller,
+        protocol: &str,
+        row: &InboundRow,
+        target: PushTarget,
+    ) -> Result<PushConfig, Refusal> {
+        caller.require(SubmitTurn::SCOPE)?;
+        let config_id = target.config_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| self.remote_id());
+        let sealed = self.seal_target(caller, row, &config_id, &target)?;
+        // Two at once must not both count the same ones.
+        let _held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
+        let known = self.configs(caller, &row.task_id).await?;
+        let new = NewPushConfig {
+            config_id: &config_id,
+            native_protocol: protocol,
+            url: &target.url,
+            scheme: target.scheme.as_deref(),
+            sealed_secrets: sealed.as_deref(),
+        };
+        let actor = caller.actor();
+        let decide = |state: &SessionState, context: &mut Context<'_>| {
+            set_push_config(state, &row.task_id, &known, &new, context)
+        };
+        let decided = self.execute(&caller.account, &row.session_id, &actor, &Accept::default(), decide).await;
+        decided.map(|(config, _)| config)
+    }
+
+    /// Where changes of a task are pushed to, by id.
+    pub async fn push_targets(&self, caller: &Caller, row: &InboundRow) -> Result<Vec<PushConfig>, Refusal> {
+        caller.require(Scope::SessionsRead)?;
+        let mut configs = self.configs(caller, &row.task_id).await?;
+        configs.sort_by(|a, b| a.config_id.cmp(&b.config_id));
+        Ok(configs)
+    }
+
+    /// Deletes a configuration; one that is not there is deleted already.
+    pub async fn delete_push_target(&self, caller: &Caller, row: &InboundRow, config_id: &str) -> Result<(), Refusal> {
+        caller.require(SubmitTurn::SCOPE)?;
+        let _held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
+        let known = self.configs(caller, &row.task_id).await?;
+        let actor = caller.actor();
+        let decide = |state: &SessionState, context: &mut Context<'_>| {
+            delete_push_config(state, &row.task_id, &known, config_id, context)
+        };
+        self.execute(&caller.account, &row.session_id, &actor, &Accept::default(), decide).await.map(drop)
+    }
+
+    async fn configs(&self, caller: &Caller, task_id: &TaskId) -> Result<Vec<PushConfig>, Refusal> {
+        let scan = Scan {
+            prefix: keys::configs(&caller.account, task_id).into(),
+            after: None,
+            until: None,
+            direction: Direction::Forward,
+            limit: self.0.limits.push_configs_max,
+        };
+        let rows = self.0.store.scan(scan).await.map_err(|error| read_refusal(&error))?;
+        let parse = |(_, value): (Bytes, Bytes)| serde_json::from_slice(&value);
+        let rows: Result<Vec<PushConfig>, _> = rows.into_iter().map(parse).collect();
+        rows.map_err(|error| Refusal::internal(format!("push row: {error}")))
+    }
+
+    /// The secrets as the log keeps them: good for this configuration of this task alone.
+    fn seal_target(
+        &self,
+        caller: &Caller,
+        row: &InboundRow,
+        config_id: &str,
+        target: &PushTarget,
+    ) -> Result<Option<String>, Refusal> {
+        if target.token.is_none() && target.credentials.is_none() {
+            return Ok(None);
+        }
+        let plain = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+        let secrets = json!({ "token": plain(&target.token), "credentials": plain(&target.credentials) }).to_string();
+        let place = format!("{}\n{}\n{config_id}", caller.account, row.task_id);
+        self.0.secret.encrypt(PURPOSE, &place, secrets.as_bytes()).map(Some)
+    }
+}

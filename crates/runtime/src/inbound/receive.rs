@@ -1,0 +1,224 @@
+//! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
+
+use factum_engine::session::SessionState;
+use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
+use factum_engine::{Context, Decision};
+use factum_model::commands::SubmitTurn;
+use factum_model::id::{ChannelId, SessionId, TaskId};
+use factum_model::peer::{DeliveryMechanism, Transport};
+use factum_model::value::{Metadata, Part};
+use factum_model::{Command, Refusal};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::caller::Caller;
+use crate::commit::Accept;
+use crate::idempotency::Repeat;
+use crate::runtime::Runtime;
+
+/// What a repeat of a message under an idempotency key is recognised by.
+const COMMAND: &str = "peer_message";
+
+/// The longest id of a task or context that a peer brings along.
+const REMOTE_ID_CHARS_MAX: usize = 256;
+
+/// What a peer says.
+#[derive(Clone, Debug)]
+pub struct PeerMessage {
+    pub native_protocol: &'static str,
+    pub transport: Transport,
+    pub delivery: DeliveryMechanism,
+    /// Who answers; the default agent where absent. A task that is under way keeps its own.
+    pub agent: Option<String>,
+    /// A task of the peer's that is known.
+    pub task_id: Option<String>,
+    /// The id the peer gives to the task, if it is not known yet.
+    pub own_task_id: Option<String>,
+    pub context_id: Option<String>,
+    /// Whether a context that is not known is begun under the id the peer gives it.
+    pub own_contexts: bool,
+    pub input: Vec<Part>,
+    /// What of the message is not input.
+    pub message: Map<String, Value>,
+    pub metadata: Metadata,
+    pub idempotency_key: Option<String>,
+}
+
+/// Where a message went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerMessageAccepted {
+    pub session_id: SessionId,
+    pub task_id: TaskId,
+    pub remote_task_id: String,
+    pub remote_context_id: String,
+    /// The facts of the task begin here.
+    pub first_sequence: u64,
+    /// The last fact of this message.
+    pub sequence: u64,
+}
+
+impl Runtime {
+    /// Takes a peer's message in. Answers once it is durable; what comes of it is in the task's facts.
+    pub async fn receive_message(&self, caller: &Caller, said: PeerMessage) -> Result<PeerMessageAccepted, Refusal> {
+        caller.require(SubmitTurn::SCOPE)?;
+        if self.is_closing() {
+            return Err(Refusal::unavailable("the server is shutting down").with("cause", "closing"));
+        }
+        check_ids(&said)?;
+        let digest = said.digest()?;
+        let (accept, _held) = match self.repeat_of(caller, COMMAND, said.idempotency_key.as_deref(), digest).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        if let Some(task_id) = &said.task_id {
+            let row = self.inbound_task(caller, said.native_protocol, task_id).await?.ok_or_else(Refusal::not_found)?;
+            return self.go_on(caller, &said, row, &accept).await;
+        }
+        self.begin_task(caller, &said, &accept).await
+    }
+
+    async fn go_on(
+        &self,
+        caller: &Caller,
+        said: &PeerMessage,
+        row: InboundRow,
+        accept: &Accept,
+    ) -> Result<PeerMessageAccepted, Refusal> {
+        if said.context_id.as_ref().is_some_and(|context_id| *context_id != row.remote_context_id) {
+            return Err(Refusal::invalid("the task belongs to another context").with("cause", "context_mismatch"));
+        }
+        let actor = caller.actor();
+        let decide = |state: &SessionState, context: &mut Context<'_>| {
+            let decided = continue_inbound(state, &row.task_id, &said.input, &said.message, context)?;
+            Ok(decided.map(|received| PeerMessageAccepted {
+                session_id: received.session_id,
+                task_id: received.task_id,
+                remote_task_id: row.remote_task_id.clone(),
+                remote_context_id: row.remote_context_id.clone(),
+                first_sequence: received.first_sequence,
+                sequence: received.sequence,
+            }))
+        };
+        self.execute(&caller.account, &row.session_id, &actor, accept, decide).await.map(|(output, _)| output)
+    }
+
+    async fn begin_task(
+        &self,
+        caller: &Caller,
+        said: &PeerMessage,
+        accept: &Accept,
+    ) -> Result<PeerMessageAccepted, Refusal> {
+        let agent = self.resolve_agent(said.agent.as_deref())?;
+        let channel_id = self.peer_channel(caller, said.native_protocol, said.transport).await?;
+        // Ids that peers choose can come twice at once; the second one finds what the first one made.
+        let (account, principal, protocol) = (&caller.account, &caller.principal, said.native_protocol);
+        let own_ids = said.own_task_id.iter().map(|id| keys::task(account, protocol, principal, id));
+        let contexts = said.context_id.iter().map(|id| keys::context(account, protocol, principal, id));
+        let _ids = self.0.keyed.lock(own_ids.chain(contexts).collect()).await;
+        if let Some(own) = &said.own_task_id
+            && let Some(row) = self.inbound_task(caller, protocol, own).await?
+        {
+            return self.go_on(caller, said, row, accept).await;
+        }
+        let known = match &said.context_id {
+            Some(context_id) => self.inbound_context(caller, protocol, context_id).await?,
+            None => None,
+        };
+        if said.context_id.is_some() && known.is_none() && !said.own_contexts {
+            return Err(Refusal::invalid(
+                "this context is not known; send the message without one to begin a conversation",
+            )
+            .with("cause", "context_unknown"));
+        }
+        let ids = Ids {
+            task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
+            context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
+        };
+        let actor = caller.actor();
+        match known {
+            Some(context) => {
+                let session_id = context.session_id;
+                let decide = |state: &SessionState, context: &mut Context<'_>| {
+                    ids.begin(state, &session_id, said, &agent, &channel_id, context)
+                };
+                self.execute(account, &session_id, &actor, accept, decide).await.map(|(output, _)| output)
+            }
+            None => {
+                let session_id = self.new_session_id();
+                let decide = |state: &SessionState, context: &mut Context<'_>| {
+                    ids.begin(state, &session_id, said, &agent, &channel_id, context)
+                };
+                self.begin(account, &session_id, &actor, accept, decide).await
+            }
+        }
+    }
+
+    /// An id for a peer, which is no id of ours: neither side takes the other's for its own.
+    pub(super) fn remote_id(&self) -> String {
+        self.0.sources.ids.source(self.now()).next_uuid().to_string()
+    }
+}
+
+/// The ids a new task has for its peer.
+struct Ids {
+    task: String,
+    context: String,
+}
+
+impl Ids {
+    fn begin(
+        &self,
+        state: &SessionState,
+        session_id: &SessionId,
+        said: &PeerMessage,
+        agent: &str,
+        channel_id: &ChannelId,
+        context: &mut Context<'_>,
+    ) -> Result<Decision<PeerMessageAccepted>, Refusal> {
+        let incoming = Incoming {
+            channel_id,
+            native_protocol: said.native_protocol,
+            remote_task_id: &self.task,
+            remote_context_id: &self.context,
+            delivery: said.delivery,
+            agent,
+            input: &said.input,
+            message: &said.message,
+            metadata: &said.metadata,
+        };
+        let decided = begin_inbound(state, session_id, &incoming, context)?;
+        Ok(decided.map(|received| PeerMessageAccepted {
+            session_id: received.session_id,
+            task_id: received.task_id,
+            remote_task_id: self.task.clone(),
+            remote_context_id: self.context.clone(),
+            first_sequence: received.first_sequence,
+            sequence: received.sequence,
+        }))
+    }
+}
+
+impl PeerMessage {
+    /// What makes a repeat the same message.
+    fn digest(&self) -> Result<String, Refusal> {
+        if self.idempotency_key.is_none() {
+            return Ok(String::new());
+        }
+        let ids = (&self.task_id, &self.own_task_id, &self.context_id);
+        let same = serde_json::to_value((COMMAND, &self.agent, ids, &self.input, &self.metadata));
+        let same = same.map_err(|error| Refusal::internal(error.to_string()))?;
+        Ok(factum_engine::digest_of(&same))
+    }
+}
+
+fn check_ids(said: &PeerMessage) -> Result<(), Refusal> {
+    for id in [&said.task_id, &said.own_task_id, &said.context_id].into_iter().flatten() {
+        let chars = id.chars().count();
+        if chars == 0 || chars > REMOTE_ID_CHARS_MAX || id.chars().any(char::is_control) {
+            return Err(Refusal::invalid(format!(
+                "ids of tasks and contexts have 1 to {REMOTE_ID_CHARS_MAX} printable characters"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! `close_channel`.
+
+use factum_engine::Context;
+use factum_engine::peers::{PeerState, close_channel};
+use factum_model::Refusal;
+use factum_model::commands::{CloseChannel, CloseChannelResult};
+
+use super::heartbeat::key_of;
+use crate::caller::Caller;
+use crate::dispatch::Handle;
+use crate::idempotency::Repeat;
+use crate::runtime::Runtime;
+
+impl Handle<CloseChannel> for Runtime {
+    async fn handle(&self, caller: &Caller, command: CloseChannel) -> Result<CloseChannelResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        let key = key_of(caller, &command.channel_id);
+        let decide = |state: &PeerState, context: &mut Context<'_>| {
+            let decision = close_channel(state, &command, context)?;
+            self.0.presence.forget(&key);
+            Ok(decision)
+        };
+        let outcome = self.execute(&caller.account, &command.channel_id, &caller.actor(), &accept, decide).await;
+        outcome.map(|(result, _)| result)
+    }
+}

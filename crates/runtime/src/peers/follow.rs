@@ -1,0 +1,35 @@
+//! `follow_sessions`.
+
+use factum_engine::Context;
+use factum_engine::peers::{PeerState, follow_sessions};
+use factum_model::Refusal;
+use factum_model::commands::{FollowSessions, FollowSessionsResult};
+use factum_model::registry::Scope;
+
+use super::heartbeat::own_peer;
+use crate::caller::Caller;
+use crate::dispatch::Handle;
+use crate::idempotency::Repeat;
+use crate::runtime::Runtime;
+
+impl Handle<FollowSessions> for Runtime {
+    async fn handle(&self, caller: &Caller, command: FollowSessions) -> Result<FollowSessionsResult, Refusal> {
+        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+            Repeat::Known(output) => return Ok(output),
+            Repeat::New { accept, held } => (accept, held),
+        };
+        caller.require(Scope::SessionsRead)?;
+        let channel_id = &command.channel_id;
+        // Whose channel it is comes first: nobody learns through another's which sessions there are.
+        let own = |state: &PeerState| own_peer(state, caller).map(factum_engine::peers::Peer::decides);
+        let (decides, _) = self.look(&caller.account, channel_id, own).await?;
+        self.require_sessions(&caller.account, &command.follow).await?;
+        let decide = |state: &PeerState, context: &mut Context<'_>| follow_sessions(state, &command, context);
+        let outcome = self.execute(&caller.account, channel_id, &caller.actor(), &accept, decide).await;
+        let (result, _) = outcome?;
+        if decides {
+            self.bridge_all(&caller.account, &command.follow).await;
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,26 @@
+//! `get_channel_summary`: seed 003's `channel_summary`.
+
+use factum_engine::peers::{PeerState, summary};
+use factum_model::Refusal;
+use factum_model::commands::{GetChannelSummary, GetChannelSummaryResult};
+use factum_model::id::SessionId;
+
+use super::heartbeat::key_of;
+use crate::caller::Caller;
+use crate::dispatch::Handle;
+use crate::runtime::Runtime;
+
+impl Handle<GetChannelSummary> for Runtime {
+    async fn handle(&self, caller: &Caller, command: GetChannelSummary) -> Result<GetChannelSummaryResult, Refusal> {
+        let own = |state: &PeerState| {
+            state.of(&caller.principal).ok_or_else(Refusal::not_found)?;
+            Ok(state.clone())
+        };
+        let (state, _) = self.look(&caller.account, &command.channel_id, own).await?;
+        let sessions: Vec<SessionId> = state.peer.iter().flat_map(|peer| peer.sessions.keys()).cloned().collect();
+        let heads = self.heads(&caller.account, sessions).await?;
+        let presence = self.0.presence.look(&key_of(caller, &command.channel_id));
+        let summary = summary(&state, &presence, &heads).ok_or_else(Refusal::not_found)?;
+        Ok(GetChannelSummaryResult { summary })
+    }
+}
