@@ -16,6 +16,7 @@ mod hostile;
 mod isolation;
 mod messaging;
 mod parity;
+mod peers;
 mod streams;
 mod suite;
 mod support;

@@ -37,7 +37,7 @@ pub(crate) async fn run(
     if let Err(refusal) = runtime.require_peer([peer]) {
         return Ok(Err(failure("peer_unknown", refusal.message)));
     }
-    let command = command(&cell.id, runner, &task_id, peer, message);
+    let command = command(&cell.id, runner, &task_id, peer, message)?;
     match runtime.call(&caller, command).await {
         Ok(_) => {}
         Err(refusal) if refusal.retryable => return Err(stopped(refusal)),
@@ -49,7 +49,13 @@ pub(crate) async fn run(
     Ok(outcome(runtime, &row).await)
 }
 
-fn command(session_id: &SessionId, runner: &Runner, task_id: &TaskId, peer: &str, message: &str) -> CreateTask {
+fn command(
+    session_id: &SessionId,
+    runner: &Runner,
+    task_id: &TaskId,
+    peer: &str,
+    message: &str,
+) -> Result<CreateTask, Stopped> {
     let params = json!({
         "session_id": session_id,
         "thread_id": runner.thread_id,
@@ -61,8 +67,7 @@ fn command(session_id: &SessionId, runner: &Runner, task_id: &TaskId, peer: &str
         "peer": peer,
         "auto_complete": true,
     });
-    #[allow(clippy::expect_used, reason = "made of the command's own fields right above")]
-    serde_json::from_value(params).expect("a command")
+    serde_json::from_value(params).map_err(|error| Stopped::new(error.to_string()))
 }
 
 /// Waits until nothing more comes of the task by itself. Woken by what is written.

@@ -1,7 +1,7 @@
 //! The fold of delegations. Total, like all of `apply`.
 
 use factum_model::events::*;
-use factum_model::peer::Direction;
+use factum_model::peer::{ChannelMessageKind, Direction};
 use factum_model::task::{AttemptStatus, TaskStatus};
 use factum_model::{Event, Fact};
 use serde_json::Value;
@@ -117,6 +117,10 @@ fn said(delegations: &mut Delegations, event: &Event, fact: &ChannelMessage) {
     let carried = delegation.answer.as_ref().map(|answer| answer.action_id.as_str());
     if carried.is_some() && carried == fact.native_id.as_deref() {
         delegation.answer = None;
+        // One that the peer did not take is asked for again.
+        if fact.kind == ChannelMessageKind::Notice {
+            delegation.asked = None;
+        }
     }
 }
 

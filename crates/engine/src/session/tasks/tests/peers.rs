@@ -288,6 +288,20 @@ fn a_question_of_the_peer_is_asked_here_once_and_its_answer_waits_until_the_peer
     assert_eq!((board.world.state.actions.len(), board.status("t")), (0, TaskStatus::Completed));
 }
 
+#[test]
+fn an_answer_that_the_peer_does_not_take_is_asked_for_again() {
+    let mut board = given(json!({}));
+    let question = PeerNews { question: Some("q1".to_owned()), ..news("input-required") };
+    see(&mut board, &task(question.clone()));
+    let first = open_action(&board);
+    respond(&mut board, first.clone(), "blue");
+    see(&mut board, &Observed::Declined { problem: "that is no colour".to_owned() });
+    assert!(types(&board).contains(&"runtime.warning"));
+    assert_eq!(next(known(&board)), Step::Follow, "it is not offered again by itself");
+    see(&mut board, &task(question));
+    assert_ne!(open_action(&board), first);
+}
+
 /// Seed 000, "Remote permission bridge": five facts.
 #[test]
 fn an_authorization_crosses_the_channel_with_its_five_facts() {
