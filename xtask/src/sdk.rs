@@ -30,7 +30,7 @@ const CLIENTS: &[Client] = &[
     Client {
         folder: "python-1.3.0",
         installer: Installer::Pip,
-        packages: &["a2a-sdk[http-server,grpc]==1.3.0", "uvicorn==0.38.0"],
+        packages: &["a2a-sdk[http-server,grpc]==1.3.0", "uvicorn[standard]==0.38.0"],
     },
     Client { folder: "python-0.3.26", installer: Installer::Pip, packages: &["a2a-sdk[grpc]==0.3.26"] },
     Client {
@@ -52,7 +52,7 @@ pub(crate) fn step() -> Result<Outcome> {
     install().map(|()| Outcome::Passed)
 }
 
-fn install() -> Result<()> {
+pub(crate) fn install() -> Result<()> {
     PYTHON.ensure()?;
     NODE.ensure()?;
     CLIENTS.iter().try_for_each(ensure)

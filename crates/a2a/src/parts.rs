@@ -14,7 +14,9 @@ pub fn to_input(part: &Part) -> Input {
     match &part.content {
         PartContent::Text(text) => Input::Text { text: text.clone() },
         PartContent::Data(data) => Input::Data { data: data.clone() },
-        PartContent::Raw(bytes) => Input::File { name, media_type, uri: None, bytes: Some(STANDARD.encode(bytes)) },
+        PartContent::Raw(bytes) => {
+            Input::File { name, media_type, uri: None, bytes: Some(STANDARD.encode(bytes)) }
+        }
         PartContent::Url(uri) => Input::File { name, media_type, uri: Some(uri.clone()), bytes: None },
     }
 }

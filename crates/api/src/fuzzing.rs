@@ -19,6 +19,15 @@ use crate::router::router;
 use crate::rpc;
 use crate::state::{Peer, State};
 
+/// The words of A2A, and the official types they become.
+#[doc(hidden)]
+pub use {::a2a as lf, factum_a2a as a2a};
+
+/// The params of an operation of A2A, as every binding reads them.
+pub fn a2a_params(dialect: a2a::Dialect, name: a2a::Name, params: &str) -> Result<a2a::Operation, lf::A2AError> {
+    dialect.read(name, Some(params), a2a::Around::default())
+}
+
 /// A server that listens nowhere.
 #[doc(hidden)]
 pub struct Door {

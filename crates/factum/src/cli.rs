@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::commands::{
     bench, call, channel, completions, dev, doctor, job, key, reference, repair, serve, stdio, subagent, tail, task,
     verify,
+    bench, call, channel, completions, dev, doctor, job, key, peer, reference, repair, serve, stdio, tail, task, verify,
 };
 use crate::config::{Flags, Loaded, LogLevel, load};
 use crate::failure::EXIT_CODES;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Tail(tail::Tail),
     /// Messaging channels: create, publish, read, follow, chat.
     Channel(channel::Channel),
+    /// Remote channels: who is connected, up to where, and what they were asked to decide.
+    Peer(peer::Peer),
     /// Tasks: create, start, follow, steer, complete.
     Task(task::Task),
     /// Jobs: batches of items, and schedules that make them.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use factum_store::EmbeddedStore;
 
 pub(crate) use factum_api::{
-    A2aOptions, AuthOptions, CardKey, ClientContexts, IssuerKeys, IssuerOptions, ServerOptions, StoreStats,
-    TransportLimits, bind, stdio,
+    A2aOptions, AuthOptions, CardKey, ClientContexts, IssuerKeys, IssuerOptions, ServerOptions, StoreStats, TransportLimits, bind,
+    stdio,
 };
 
 /// The figures of a store for `/metrics`.

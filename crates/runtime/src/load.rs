@@ -138,6 +138,27 @@ impl Runtime {
         Some(self.decide(cell, &mut live, actor, accept, decide))
     }
 
+    /// Looks at a state as it is, durable or not. What is seen is no answer for anybody.
+    pub(crate) async fn peek<S: Aggregate, T>(
+        &self,
+        account: &Arc<str>,
+        id: &S::Id,
+        look: impl Fn(&S) -> T,
+    ) -> Result<(T, Arc<Cell<S>>), Refusal> {
+        loop {
+            let cell = self.find::<S>(account, id).await?;
+            self.ensure_loaded(&cell).await?;
+            let seen = {
+                let mut live = cell.live.lock();
+                live.used_at = self.now();
+                live.state.as_deref().filter(|_| !live.retired).map(&look)
+            };
+            if let Some(seen) = seen {
+                return Ok((seen, cell));
+            }
+        }
+    }
+
     /// Looks at a state; the answer is given once what it shows is durable.
     pub(crate) async fn look<S: Aggregate, T>(
         &self,

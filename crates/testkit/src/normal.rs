@@ -34,7 +34,8 @@ impl Names {
                 "next_cursor" | "cursor" | "next_item_cursor" | "item_cursor" | "nextPageToken" | "pageToken",
                 Value::String(cursor),
             ) => Value::String(self.name("cursor", cursor)),
-            ("key", Value::String(key)) => Value::String(self.name("secret", key)),
+            ("key" | "resume_token", Value::String(key)) => Value::String(self.name("secret", key)),
+            ("resume_token_ref", Value::String(name)) => Value::String(self.name("token", name)),
             // It covers ids.
             ("params_digest", Value::String(digest)) => Value::String(self.name("digest", digest)),
             // Messaging has its times in milliseconds.

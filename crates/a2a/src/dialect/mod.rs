@@ -4,6 +4,8 @@
 mod http_0_3;
 mod legacy;
 mod query;
+#[cfg(test)]
+mod tests;
 mod v1_0;
 
 use a2a::{A2AError, StreamResponse};

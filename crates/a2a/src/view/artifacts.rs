@@ -97,11 +97,7 @@ impl Artifacts {
         match self.get(&id) {
             Some(known) => known.content = Content::Output(content.clone()),
             None => {
-                self.all.push(Artifact {
-                    id: id.clone(),
-                    name: name.clone(),
-                    content: Content::Output(content.clone()),
-                });
+                self.all.push(Artifact { id: id.clone(), name: name.clone(), content: Content::Output(content.clone()) });
             }
         }
         vec![Shown::Artifact { artifact_id: id, name, piece: Piece::Output(content), append: false, last: true }]

@@ -2,10 +2,7 @@
 
 use std::future::Future;
 
-use a2a::{
-    Artifact, Message, Part, PartContent, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus,
-    TaskStatusUpdateEvent,
-};
+use a2a::{Artifact, Message, Part, PartContent, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent};
 use factum_model::value::OutputRef;
 
 use super::artifacts::Content;

@@ -30,8 +30,8 @@ use factum_runtime::Caller;
 
 pub(crate) use card::{card, card_of_april_2025, extended, jwks};
 pub(crate) use rpc::endpoint;
-pub(crate) use setup::Setup;
 pub use setup::{A2aOptions, ClientContexts};
+pub(crate) use setup::Setup;
 
 use crate::state::State;
 

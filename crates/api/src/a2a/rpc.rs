@@ -79,9 +79,15 @@ async fn run<H: Host>(
         Err(error) => return Ok(answered(rpc_error(id_of(state, &body).as_deref(), &error))),
     };
     let ask = Ask { host, state, caller: &caller, agent, headers: &head.headers, from };
+    if let Some(request) = rpc::read_one(&body, state) {
+        return Ok(one(&ask, said, &request).await);
+    }
     match rpc::split(&body, state) {
         Err(fault) => Ok(answered(rpc::answer(None, Err(fault)))),
-        Ok(RpcBody::One(text)) => Ok(one(&ask, said, text).await),
+        Ok(RpcBody::One(text)) => match rpc::read(text) {
+            Ok(request) => Ok(one(&ask, said, &request).await),
+            Err(fault) => Ok(answered(rpc::answer(None, Err(fault)))),
+        },
         Ok(RpcBody::Batch(requests)) => Ok(batch(&ask, said, &requests).await),
     }
 }
@@ -100,15 +106,11 @@ fn answered(body: Vec<u8>) -> Response {
 }
 
 /// One request, which may open a stream.
-async fn one<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, text: &str) -> Response {
-    let request = match rpc::read(text) {
-        Ok(request) => request,
-        Err(fault) => return answered(rpc::answer(None, Err(fault))),
-    };
+async fn one<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, request: &rpc::Request<'_>) -> Response {
     match Method::parse(&request.method, said) {
-        Method::ChannelsStream => channels_stream(ask, &request).await,
-        Method::Core(name, dialect) if name.streams() => open(ask, name, dialect, &request).await,
-        method => match unary(ask, method, &request).await {
+        Method::ChannelsStream => channels_stream(ask, request).await,
+        Method::Core(name, dialect) if name.streams() => open(ask, name, dialect, request).await,
+        method => match unary(ask, method, request).await {
             Some(body) => answered(body),
             None => StatusCode::NO_CONTENT.into_response(),
         },

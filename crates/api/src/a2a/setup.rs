@@ -21,13 +21,7 @@ pub struct A2aOptions {
 
 impl Default for A2aOptions {
     fn default() -> Self {
-        Self {
-            extended_card: true,
-            push_notifications: false,
-            required_extensions: Vec::new(),
-            client_contexts: ClientContexts::Accept,
-            card_key: None,
-        }
+        Self { extended_card: true, push_notifications: false, required_extensions: Vec::new(), client_contexts: ClientContexts::Accept, card_key: None }
     }
 }
 

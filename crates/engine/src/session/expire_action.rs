@@ -35,7 +35,7 @@ pub fn expire_action(
                     let error = failure("timeout", "nobody answered in time", false);
                     let end = End::Failed { status: Status::TimedOut, error };
                     end_turn(state, shell, thread, turn, end, context.caller, context, &mut events);
-                    start_next(shell, thread, context, &mut events);
+                    start_next(state, shell, thread, context, &mut events);
                 }
             }
         }

@@ -26,7 +26,7 @@ pub fn interrupt_turn(
         let message = command.reason.as_deref().unwrap_or("interrupted by the caller");
         let end = End::Failed { status: Status::Cancelled, error: failure("interrupted", message, false) };
         end_turn(state, shell, thread, turn, end, context.caller, context, &mut events);
-        start_next(shell, thread, context, &mut events);
+        start_next(state, shell, thread, context, &mut events);
         stopped = Some(turn.turn_id.clone());
     } else if let Some(turn_id) = queued {
         remove_from_queue(shell, thread, turn_id, command.reason.as_deref(), context.caller, &mut events);

@@ -30,7 +30,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
                 tasks::actions_changed(state, &turn.turn_id, context, &mut events);
             }
             Some(_) => {}
-            None => start_next(shell, thread, context, &mut events),
+            None => start_next(state, shell, thread, context, &mut events),
         }
     }
     delegations::carry_on(&state.delegations, shell, &mut events);

@@ -86,7 +86,7 @@ pub fn decide_report(
                 TurnReport::Failed { error } => End::Failed { status: Status::Failed, error },
             };
             end_turn(state, shell, thread, turn, end, context.caller, context, &mut events);
-            start_next(shell, thread, context, &mut events);
+            start_next(state, shell, thread, context, &mut events);
         }
     }
     Ok(Decision { events, output: () })

@@ -139,7 +139,7 @@ fn review(
     let Some((thread, turn)) = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id)) else { return };
     let error = failure("tool_lost", "a reviewer failed the turn after a lost tool call", false);
     end_turn(state, shell, thread, turn, End::Failed { status: Status::Failed, error }, answer.by, context, events);
-    start_next(shell, thread, context, events);
+    start_next(state, shell, thread, context, events);
 }
 
 fn answered(answer: &Answer<'_>) -> ToolResult {

@@ -23,7 +23,7 @@ pub fn resume_thread(
     {
         active_turn_id = Some(next.entry.turn_id.clone());
         status = factum_model::value::Status::Running;
-        start_next(shell, thread, context, &mut events);
+        start_next(state, shell, thread, context, &mut events);
     }
     let sequence = context.sequence_after(state.sequence, &events);
     Ok(Decision {

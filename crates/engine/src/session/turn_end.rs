@@ -79,8 +79,14 @@ impl<'a> TurnEnded<'a> {
     }
 }
 
-/// Starts the first turn of the queue, if there is one.
-pub(super) fn start_next(shell: &Shell, thread: &Thread, context: &mut Context<'_>, events: &mut Vec<NewEvent>) {
+/// Starts the first turn of the queue, if there is one. Whatever has the turn done hears of it in the same commit.
+pub(super) fn start_next(
+    state: &SessionState,
+    shell: &Shell,
+    thread: &Thread,
+    context: &mut Context<'_>,
+    events: &mut Vec<NewEvent>,
+) {
     let Some(next) = thread.queue.front() else { return };
     let scope = turn_scope(shell, &thread.thread_id, &next.entry.turn_id);
     events.push(NewEvent::new(
@@ -97,6 +103,7 @@ pub(super) fn start_next(shell: &Shell, thread: &Thread, context: &mut Context<'
         },
     ));
     start_turn(scope, &next.agent, context, events);
+    super::tasks::turn_started(state, &next.entry.turn_id, context, events);
 }
 
 /// The queue of a thread behind `events`: what the end of a turn led to may have put another one into it.

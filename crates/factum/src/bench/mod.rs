@@ -9,6 +9,7 @@
 //!   http      echo                 the same stack, answering with what it was sent
 //!   fanout    echo (broadcast)     the same stack, sending on what it was sent
 //!   resume    echo (frames)        the same stack, sending that many events from memory
+//!   reconnect echo (frames)        the same for many clients at once
 //!   sessions  the smallest session
 //!   restart   an empty store
 //!   memory    a session as JSON; a subscriber of echo
@@ -16,11 +17,13 @@
 //!   channels  the shortest channel, the fewest channels
 //!   tasks     a graph of a hundredth the size
 //!   workers   a single worker, and nobody
+//!   a2a       servers of the official SDKs, with their tasks in memory
 //! ```
 //!
 //! Deliberately absent: pass and fail. A benchmark is read by a person; what must hold is in the tests, and no test here
 //! or there depends on how fast a machine is.
 
+pub(crate) mod a2a;
 pub(crate) mod channels;
 pub(crate) mod commits;
 pub(crate) mod echo;
@@ -28,6 +31,7 @@ pub(crate) mod fanout;
 pub(crate) mod http;
 pub(crate) mod memory;
 pub(crate) mod messages;
+pub(crate) mod reconnect;
 pub(crate) mod report;
 pub(crate) mod restart;
 pub(crate) mod resume;

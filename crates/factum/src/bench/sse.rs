@@ -22,8 +22,16 @@ pub(super) struct Events {
 impl Events {
     /// Subscribes from behind `after`; from the beginning where that is 0.
     pub(super) async fn open(target: &Target, path: &str, after: u64) -> Result<Self> {
-        let request = target.get(path, &format!("accept: text/event-stream\r\nlast-event-id: {after}\r\n"));
-        let (stream, raw) = Connection::open(target).await?.stream(&request).await?;
+        Self::ask(target, path, &format!("accept: text/event-stream\r\nlast-event-id: {after}\r\n")).await
+    }
+
+    /// Subscribes without saying from where.
+    pub(super) async fn open_from_where_it_stands(target: &Target, path: &str) -> Result<Self> {
+        Self::ask(target, path, "accept: text/event-stream\r\n").await
+    }
+
+    async fn ask(target: &Target, path: &str, headers: &str) -> Result<Self> {
+        let (stream, raw) = Connection::open(target).await?.stream(&target.get(path, headers)).await?;
         Ok(Self { stream, raw, chunked: Chunked::default(), messages: Messages::default() })
     }
 
@@ -58,14 +66,17 @@ struct Messages {
 }
 
 impl Messages {
-    /// Takes whole messages out; those without a number (comments, `retry`) are no events.
+    /// Takes whole messages out; those without a number (comments, `retry`) are no events, and those of a channel's own stream
+    /// are not counted. The number may stand behind the name of its stream.
     fn take(&mut self, ids: &mut Vec<u64>) -> Result<()> {
         let mut at = 0;
         while let Some(length) = memmem::find(&self.text[at..], b"\n\n") {
             if let Some(rest) = self.text[at..at + length].strip_prefix(b"id: ") {
-                let digits = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
-                ids.push(std::str::from_utf8(digits)?.parse()?);
-                self.bytes += length as u64 + 2;
+                let id = std::str::from_utf8(&rest[..memchr(b'\n', rest).unwrap_or(rest.len())])?;
+                if !id.starts_with('@') {
+                    ids.push(id.rsplit(':').next().unwrap_or(id).parse()?);
+                    self.bytes += length as u64 + 2;
+                }
             }
             at += length + 2;
         }
@@ -77,6 +88,14 @@ impl Messages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_channel_is_sent_has_its_streams_in_front() {
+        let (mut messages, mut ids) = (Messages::default(), Vec::new());
+        messages.text.extend_from_slice(b"id: @channel:3\ndata: {}\n\nid: sess_1:7\ndata: {}\n\n");
+        messages.take(&mut ids).unwrap();
+        assert_eq!(ids, [7]);
+    }
 
     #[test]
     fn events_are_counted_and_comments_are_not() {

@@ -11,6 +11,8 @@ use reqwest::Url;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::chunked::Chunked;
+
 /// More than this before the end of a head is not a server of ours.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
@@ -40,9 +42,14 @@ impl Target {
 
     /// The bytes of a request with a JSON body.
     pub(super) fn post(&self, path: &str, body: &str) -> Vec<u8> {
+        self.post_with(path, "", body)
+    }
+
+    /// The same with further headers, each with its line break.
+    pub(super) fn post_with(&self, path: &str, headers: &str, body: &str) -> Vec<u8> {
         let length = body.len();
-        let head = self.head("POST", path, &format!("content-type: application/json\r\ncontent-length: {length}\r\n"));
-        format!("{head}{body}").into_bytes()
+        let headers = format!("{headers}content-type: application/json\r\ncontent-length: {length}\r\n");
+        format!("{}{body}", self.head("POST", path, &headers)).into_bytes()
     }
 
     pub(super) fn get(&self, path: &str, headers: &str) -> Vec<u8> {
@@ -59,6 +66,7 @@ impl Target {
 pub(super) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
+    content: Vec<u8>,
 }
 
 impl Connection {
@@ -66,7 +74,7 @@ impl Connection {
         let stream = TcpStream::connect(target.address).await;
         let stream = stream.with_context(|| format!("no connection to {}", target.address))?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: Vec::with_capacity(4 << 10) })
+        Ok(Self { stream, buffer: Vec::with_capacity(4 << 10), content: Vec::new() })
     }
 
     /// Sends a request and waits for the whole answer, which has to be a success.
@@ -81,6 +89,38 @@ impl Connection {
             bail!("the server answered {}: {}", head.status, String::from_utf8_lossy(body));
         }
         Ok(body)
+    }
+
+    /// Sends a request and waits for the whole answer, however long it is: one that is streamed says itself where it ends.
+    pub(super) async fn whole(&mut self, request: &[u8]) -> Result<&[u8]> {
+        let head = self.send(request).await?;
+        if let Some(length) = head.length {
+            while self.buffer.len() < head.bytes + length {
+                self.read().await?;
+            }
+            self.content.clear();
+            self.content.extend_from_slice(&self.buffer[head.bytes..head.bytes + length]);
+        } else {
+            self.chunks(head.bytes).await?;
+        }
+        if !head.is_success() {
+            bail!("the server answered {}: {}", head.status, String::from_utf8_lossy(&self.content));
+        }
+        Ok(&self.content)
+    }
+
+    /// Takes the chunked coding off what stands behind the head, to its very end: the connection is used again.
+    async fn chunks(&mut self, mut at: usize) -> Result<()> {
+        let mut chunked = Chunked::default();
+        self.content.clear();
+        loop {
+            chunked.decode(&self.buffer[at..], &mut self.content)?;
+            at = self.buffer.len();
+            if chunked.is_over() && self.buffer.ends_with(b"\r\n\r\n") {
+                return Ok(());
+            }
+            self.read().await?;
+        }
     }
 
     /// Sends a request whose answer does not end; what came behind its head is given back with the stream.

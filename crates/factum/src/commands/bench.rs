@@ -6,20 +6,22 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
 use super::block_on;
+use crate::bench::a2a::A2a;
 use crate::bench::channels::Channels;
 use crate::bench::commits::Commits;
 use crate::bench::fanout::Fanout;
 use crate::bench::http::Http;
 use crate::bench::memory::Memory;
 use crate::bench::messages::Publishing;
+use crate::bench::reconnect::Reconnect;
 use crate::bench::restart::Restart;
 use crate::bench::resume::Resume;
 use crate::bench::sessions::Sessions;
 use crate::bench::tasks::Tasks;
 use crate::bench::workers::Workers;
 use crate::bench::{
-    Place, Report, channels, commits, echo, fanout, http, memory, messages, raise_open_files, restart, resume,
-    sessions, tasks, workers,
+    Place, Report, a2a, channels, commits, echo, fanout, http, memory, messages, raise_open_files, reconnect, restart,
+    resume, sessions, tasks, workers,
 };
 use crate::cli::App;
 use crate::client::Credential;
@@ -50,6 +52,8 @@ enum What {
     Fanout(Fanout),
     /// Catching up on missed events.
     Resume(Resume),
+    /// Many remote channels that come back at once, each far behind.
+    Reconnect(Reconnect),
     /// Opening, appending to and reading sessions by the length of their history.
     Sessions(Sessions),
     /// Starting by what is stored.
@@ -64,6 +68,8 @@ enum What {
     Tasks(Tasks),
     /// Many workers that wait for runs and claim them.
     Workers(Workers),
+    /// A message over A2A beside servers of the official Python and Rust SDKs, where they are installed.
+    A2a(A2a),
     /// All of them, one after another.
     All(All),
     /// The server that the others are compared with.
@@ -121,6 +127,7 @@ impl What {
             Self::Commits(commits) => commits::run(commits, place).await,
             Self::Fanout(fanout) => fanout::run(fanout, place).await,
             Self::Resume(resume) => resume::run(resume, place).await,
+            Self::Reconnect(reconnect) => reconnect::run(reconnect, place).await,
             Self::Sessions(sessions) => sessions::run(sessions, place).await,
             Self::Restart(restart) => restart::run(restart, place).await,
             Self::Memory(memory) => memory::run(memory, place).await,
@@ -128,6 +135,7 @@ impl What {
             Self::Channels(channels) => channels::run(channels, place).await,
             Self::Tasks(tasks) => tasks::run(tasks, place).await,
             Self::Workers(workers) => workers::run(workers, place).await,
+            Self::A2a(a2a) => a2a::run(a2a, place).await,
             Self::All(_) | Self::EchoServer => Err(Problem::cannot_run("this is not one benchmark").into()),
         }
     }
@@ -157,9 +165,11 @@ fn quick() -> Vec<What> {
         What::Channels(Channels { messages: vec![100, 10_000], channels: vec![10, 1_000] }),
         What::Tasks(Tasks { width: 100, depth: 10 }),
         What::Workers(Workers { workers: 50, runs: 500, queues: 4 }),
+        What::A2a(A2a { peers: Vec::new(), clients: 64, seconds: 1 }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100], seconds: 1, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
+        What::Reconnect(Reconnect { channels: 20, missed: 1_000 }),
         What::Sessions(Sessions { sizes: vec![100, 10_000] }),
         What::Restart(Restart { events: vec![100_000] }),
         What::Memory(Memory { sessions: 1_000, subscribers: 100 }),
@@ -184,9 +194,11 @@ fn thorough() -> Vec<What> {
         What::Channels(Channels { messages: vec![100, 10_000_000], channels: vec![10, 100_000] }),
         What::Tasks(Tasks { width: 1_000, depth: 100 }),
         What::Workers(Workers { workers: 1_000, runs: 10_000, queues: 4 }),
+        What::A2a(A2a { peers: Vec::new(), clients: 64, seconds: 5 }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: false }),
         What::Fanout(Fanout { subscribers: vec![1, 100, 1_000], seconds: 3, channel: true }),
         What::Resume(Resume { missed: 10_000 }),
+        What::Reconnect(Reconnect { channels: 1_000, missed: 10_000 }),
         What::Sessions(Sessions { sizes: vec![100, 10_000, 1_000_000] }),
         What::Restart(Restart { events: vec![1_000_000, 10_000_000] }),
         What::Memory(Memory { sessions: 10_000, subscribers: 1_000 }),

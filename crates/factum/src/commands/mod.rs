@@ -12,6 +12,7 @@ pub(crate) mod job;
 pub(crate) mod key;
 mod live;
 mod look;
+pub(crate) mod peer;
 pub(crate) mod reference;
 pub(crate) mod repair;
 pub(crate) mod serve;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, app: &App) -> Result<Exit> {
         Command::Call(call) => block_on(call::run(call, app)),
         Command::Tail(tail) => block_on(tail::run(tail, app)),
         Command::Channel(channel) => block_on(channel::run(channel, app)),
+        Command::Peer(peer) => block_on(peer::run(peer, app)),
         Command::Task(task) => block_on(task::run(task, app)),
         Command::Job(job) => block_on(job::run(job, app)),
         Command::Subagent(subagent) => block_on(subagent::run(subagent, app)),

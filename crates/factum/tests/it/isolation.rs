@@ -98,12 +98,17 @@ fn params(command: &str, ids: &Ids) -> Value {
             json!({ "session_id": session, "every_ms": 3_600_000, "job": { "instruction": "x" } })
         }
         "end_schedule" => json!({ "schedule_id": schedule }),
-        "claim_runs" => json!({ "channel_id": peer }),
+        "claim_runs" | "reconnect_channel" | "heartbeat_channel" | "close_channel" | "get_channel_summary" => {
+            json!({ "channel_id": peer })
+        }
+        "ack_events" => json!({ "channel_id": peer, "acknowledged_sequence": 1 }),
+        "follow_sessions" => json!({ "channel_id": peer, "follow": [session] }),
         "heartbeat_run" | "report_run" | "complete_run" | "release_run" => json!({ "run_id": run, "lease_token": 1 }),
         "fail_run" => json!({ "run_id": run, "lease_token": 1, "error": { "category": "x", "message": "x" } }),
         // These name nothing of anybody's.
         "list_tasks" | "list_jobs" | "list_schedules" => json!({}),
-        "enroll_channel" => json!({ "peer_role": "worker" }),
+        "enroll_channel" => json!({ "peer_role": "worker", "session_ids": [session] }),
+        "list_remote_channels" => json!({}),
         "create_session" | "list_sessions" | "create_api_key" | "list_api_keys" | "channels/create"
         | "channels/list" => json!({}),
         unavailable if factum_runtime::UNAVAILABLE.contains(&unavailable) => {

@@ -4,6 +4,7 @@
 //! every run. What it reads while it waits is not written down.
 
 mod jobs;
+mod peers;
 mod subagents;
 mod tasks;
 mod workers;
@@ -28,6 +29,7 @@ pub(crate) async fn transcript(client: &dyn Client) -> Vec<Value> {
     suite.keys().await;
     suite.tasks().await;
     suite.workers().await;
+    suite.peers().await;
     suite.jobs().await;
     suite.subagents().await;
     suite.mistakes(&session).await;
@@ -318,6 +320,12 @@ impl Suite<'_> {
             "wait_subagents",
             "list_subagents",
             "get_subagent_job_summary",
+            "reconnect_channel",
+            "ack_events",
+            "follow_sessions",
+            "heartbeat_channel",
+            "close_channel",
+            "get_channel_summary",
         ] {
             self.call(method, nobody.clone()).await;
             self.call(method, json!({})).await;

@@ -7,7 +7,7 @@ use factum_testkit::{Launch, Server, within};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_factum");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_factum");
 
 /// An official client: its language, and the version that is installed.
 #[derive(Clone, Copy)]

@@ -94,7 +94,7 @@ impl Drive {
                 Err(refusal) if refusal.code == ErrorCode::NotFound => return Err(Over),
                 Err(refusal) => {
                     tracing::warn!(run_id = %self.run_id, %refusal, "a delegation could not be read; trying again");
-                    tokio::time::sleep(RECORD_PAUSE).await;
+                    self.pause(RECORD_PAUSE).await;
                 }
             }
         }
@@ -112,7 +112,7 @@ impl Drive {
                 Ok(_) => return Ok(()),
                 Err(refusal) if refusal.retryable => {
                     tracing::warn!(run_id = %self.run_id, %refusal, "what a peer said could not be recorded; trying again");
-                    tokio::time::sleep(RECORD_PAUSE).await;
+                    self.pause(RECORD_PAUSE).await;
                 }
                 Err(refusal) if refusal.code == ErrorCode::NotFound => return Err(Over),
                 Err(refusal) => {

@@ -35,8 +35,7 @@ impl Runtime {
         let digest = factum_engine::sha256(caller.principal.as_bytes());
         let digits: String = digest.chars().skip_while(|char| *char != ':').skip(1).take(DIGITS).collect();
         let id = format!("chan_{protocol}_{digits}");
-        let channel_id: ChannelId =
-            id.parse().map_err(|_| Refusal::internal("a channel id of our own does not parse"))?;
+        let channel_id: ChannelId = id.parse().map_err(|_| Refusal::internal("a channel id of our own does not parse"))?;
         let key = (caller.account.clone(), channel_id.clone());
         if self.0.inbound_channels.0.lock().contains(&key) {
             return Ok(channel_id);

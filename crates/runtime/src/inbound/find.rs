@@ -1,10 +1,10 @@
 //! How a peer finds its tasks: one by its own id for it, many by what changed last.
 
 use factum_engine::session::tasks::inbound::{InboundContext, InboundRow, keys};
+use factum_model::{Refusal, Timestamp};
 use factum_model::registry::Scope;
 use factum_model::task::TaskStatus;
 use factum_model::value::{OutputRef, Part};
-use factum_model::{Refusal, Timestamp};
 use factum_store::{Direction, Scan};
 
 use crate::caller::Caller;
@@ -66,8 +66,13 @@ impl Runtime {
             return Err(Refusal::invalid("this cursor is not one of this list"));
         }
         let (mut rows, mut last_key, mut total) = (Vec::new(), None, 0);
-        let mut scan =
-            Scan { prefix: prefix.into(), after: None, until: None, direction: Direction::Forward, limit: SCAN_ROWS };
+        let mut scan = Scan {
+            prefix: prefix.into(),
+            after: None,
+            until: None,
+            direction: Direction::Forward,
+            limit: SCAN_ROWS,
+        };
         loop {
             let found = self.0.store.scan(scan.clone()).await.map_err(|error| read_refusal(&error))?;
             let last = found.len() < SCAN_ROWS;

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use factum_engine::Context;
 use factum_engine::session::SessionState;
-use factum_engine::session::push::{NewPushConfig, PushConfig, delete_push_config, keys, set_push_config};
 use factum_engine::session::tasks::inbound::InboundRow;
+use factum_engine::session::push::{NewPushConfig, PushConfig, delete_push_config, keys, set_push_config};
 use factum_model::Refusal;
 use factum_model::commands::SubmitTurn;
 use factum_model::registry::Scope;

@@ -1,7 +1,7 @@
 //! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
 
 use factum_engine::session::SessionState;
-use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
+use factum_engine::session::tasks::inbound::{Incoming, InboundRow, begin_inbound, continue_inbound, keys};
 use factum_engine::{Context, Decision};
 use factum_model::commands::SubmitTurn;
 use factum_model::id::{ChannelId, SessionId, TaskId};
@@ -125,10 +125,8 @@ impl Runtime {
             None => None,
         };
         if said.context_id.is_some() && known.is_none() && !said.own_contexts {
-            return Err(Refusal::invalid(
-                "this context is not known; send the message without one to begin a conversation",
-            )
-            .with("cause", "context_unknown"));
+            return Err(Refusal::invalid("this context is not known; send the message without one to begin a conversation")
+                .with("cause", "context_unknown"));
         }
         let ids = Ids {
             task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),

@@ -47,12 +47,14 @@ impl Handle<AckEvents> for Runtime {
         let channel_id = &command.channel_id;
         self.hear_from(caller, channel_id).await?;
         let named = |state: &PeerState| Ok(named_sessions(own_peer(state, caller)?.sessions.keys(), &command));
-        let (sessions, _) = self.look(&caller.account, channel_id, named).await?;
-        let heads = self.heads(&caller.account, sessions).await?;
+        let (sessions, _) = self.peek(&caller.account, channel_id, named).await?;
+        let heads = self.heads(&caller.account, sessions?).await?;
         let shown = command.resume_token.as_deref().map(|token| self.token_ref(caller, channel_id, token));
         let check = |state: &PeerState| check_ack(state, &command, shown.as_deref(), &heads, &caller.principal);
         loop {
-            let (checked, cell) = self.look(&caller.account, channel_id, check).await?;
+            // Not waiting for the commit under way: whoever waits for it could not be taken along behind it.
+            let (checked, cell) = self.peek(&caller.account, channel_id, check).await?;
+            let checked = checked?;
             let acks = &cell.work.acks;
             acks.add(&checked.cursors);
             {

@@ -32,15 +32,13 @@ impl Handle<HeartbeatChannel> for Runtime {
 impl Runtime {
     /// A channel of the caller's own shows that it is there. Gives the newest sequence of its stream.
     pub(crate) async fn hear_from(&self, caller: &Caller, channel_id: &ChannelId) -> Result<u64, Refusal> {
-        let own = |state: &PeerState| {
-            let peer = own_peer(state, caller)?;
-            Ok((peer.state == ChannelState::Connected, state.sequence))
-        };
-        let ((connected, sequence), _) = self.look(&caller.account, channel_id, own).await?;
+        let own = |state: &PeerState| own_peer(state, caller).map(|peer| peer.state == ChannelState::Connected);
+        // Not waiting for what is under way: a sign of life has nothing to wait for.
+        let (connected, cell) = self.peek(&caller.account, channel_id, own).await?;
         let key = key_of(caller, channel_id);
-        if connected && self.0.presence.look(&key).here {
+        if connected? && self.0.presence.look(&key).here {
             self.0.presence.hear(&key, self.now(), self.heartbeat());
-            return Ok(sequence);
+            return Ok(cell.hub.durable());
         }
         let appear = |state: &PeerState, context: &mut Context<'_>| -> Result<Decision<u64>, Refusal> {
             own_peer(state, caller)?;

@@ -18,10 +18,9 @@ mod tests;
 use std::sync::Arc;
 
 use a2a::{
-    A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-    GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
-    SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
+    GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse, ListTasksRequest,
+    ListTasksResponse, SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
 use factum_a2a::server::{Sent, Server, Updates};
 use factum_model::commands::CancelTask;
@@ -64,8 +63,7 @@ impl Service {
 
     /// The caller's task; for anybody else it does not exist.
     async fn find(&self, id: &str) -> Result<InboundRow, A2AError> {
-        let row =
-            self.runtime.inbound_task(&self.caller, PROTOCOL, id).await.map_err(|refusal| refused(&refusal, id))?;
+        let row = self.runtime.inbound_task(&self.caller, PROTOCOL, id).await.map_err(|refusal| refused(&refusal, id))?;
         row.ok_or_else(|| A2AError::task_not_found(id))
     }
 

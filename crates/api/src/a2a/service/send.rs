@@ -44,11 +44,7 @@ impl Service {
         Ok(follow(self.clone(), watch, history, Ends::WithTaskOrQuestion))
     }
 
-    async fn accept(
-        &self,
-        sent: Sent,
-        delivery: DeliveryMechanism,
-    ) -> Result<(PeerMessageAccepted, Answers), A2AError> {
+    async fn accept(&self, sent: Sent, delivery: DeliveryMechanism) -> Result<(PeerMessageAccepted, Answers), A2AError> {
         let Sent { request, own_task_id, idempotency_key } = sent;
         let push = request.configuration.and_then(|configuration| configuration.task_push_notification_config);
         let message = request.message;

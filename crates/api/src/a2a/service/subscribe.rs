@@ -40,10 +40,9 @@ impl Service {
 /// The task as the watch has it, then everything behind it.
 pub(super) fn follow(service: Service, watch: Watch, history: Option<i32>, ends: Ends) -> Updates {
     let follow = Follow { service, watch, history, ends, begun: false, ready: VecDeque::new() };
-    Box::pin(stream::try_unfold(
-        follow,
-        |mut follow| async move { Ok(follow.next().await?.map(|update| (update, follow))) },
-    ))
+    Box::pin(stream::try_unfold(follow, |mut follow| async move {
+        Ok(follow.next().await?.map(|update| (update, follow)))
+    }))
 }
 
 struct Follow {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use a2a::{
     A2AError, AuthenticationInfo, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-    GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTasksRequest,
-    Message, Part, Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse,
-    SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskState, error_code,
+    GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest, TaskPushNotificationConfig, GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageConfiguration,
+    SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskState, error_code,
 };
 use factum_a2a::server::{Sent, Server, Update};
 use factum_model::commands::{GetTask, ReadEvents};
@@ -131,8 +130,7 @@ async fn the_ids_of_both_sides_are_linked_and_differ() {
     let row = row.expect("a row");
     assert_ne!(row.task_id.as_str(), task.id);
     assert_ne!(row.session_id.as_str(), task.context_id);
-    let local =
-        world.runtime.call(&caller("agent://alice"), GetTask { task_id: row.task_id.clone(), as_of: None }).await;
+    let local = world.runtime.call(&caller("agent://alice"), GetTask { task_id: row.task_id.clone(), as_of: None }).await;
     let local = local.expect("a task of ours");
     assert_eq!((local.status, local.requested_by.as_str()), (TaskStatus::Completed, "agent://alice"));
     let read = ReadEvents { session_id: row.session_id, after: None, before: None, limit: None };
@@ -157,9 +155,7 @@ async fn a_question_interrupts_and_the_answer_goes_on() {
     assert_eq!(words(asked.status.message.as_ref()), "which colour?");
     let local = |world: &World, id: TaskId| {
         let runtime = world.runtime.clone();
-        async move {
-            runtime.call(&caller("agent://alice"), GetTask { task_id: id, as_of: None }).await.expect("a task").status
-        }
+        async move { runtime.call(&caller("agent://alice"), GetTask { task_id: id, as_of: None }).await.expect("a task").status }
     };
     let row = world.runtime.inbound_task(&caller("agent://alice"), PROTOCOL, &asked.id).await.expect("rows");
     let row = row.expect("a row");
@@ -424,8 +420,11 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
     assert_eq!((named.token.as_ref(), named.url.as_str()), (None, "https://example.com/b"));
     world.restart().await;
     let alice = world.service("agent://alice");
-    let get =
-        |id: &str| GetTaskPushNotificationConfigRequest { task_id: done.id.clone(), id: id.to_owned(), tenant: None };
+    let get = |id: &str| GetTaskPushNotificationConfigRequest {
+        task_id: done.id.clone(),
+        id: id.to_owned(),
+        tenant: None,
+    };
     assert_eq!(alice.get_push_config(get("mine")).await.expect("a configuration"), named);
     let list = || ListTaskPushNotificationConfigsRequest {
         task_id: done.id.clone(),
@@ -436,8 +435,11 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
     assert_eq!(alice.list_push_configs(list()).await.expect("a list").configs.len(), 2);
     let bob = world.service("agent://bob");
     assert_eq!(code(bob.list_push_configs(list()).await), error_code::TASK_NOT_FOUND);
-    let delete =
-        || DeleteTaskPushNotificationConfigRequest { task_id: done.id.clone(), id: "mine".to_owned(), tenant: None };
+    let delete = || DeleteTaskPushNotificationConfigRequest {
+        task_id: done.id.clone(),
+        id: "mine".to_owned(),
+        tenant: None,
+    };
     alice.delete_push_config(delete()).await.expect("deleted");
     alice.delete_push_config(delete()).await.expect("deleted already");
     assert_eq!(code(alice.get_push_config(get("mine")).await), error_code::TASK_NOT_FOUND);

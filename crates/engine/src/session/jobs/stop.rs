@@ -34,7 +34,7 @@ pub(super) fn stop(
             let Some((thread, turn)) = active_turn(state, turn_id) else { continue };
             let end = End::Failed { status: turn_status(stopping), error: cause(stopping) };
             end_turn(state, shell, thread, turn, end, &stopping.by, context, events);
-            start_next(shell, thread, context, events);
+            start_next(state, shell, thread, context, events);
         }
     }
     if !finish(job, stopping, context, events) {

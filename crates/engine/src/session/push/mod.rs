@@ -10,5 +10,5 @@ mod rows;
 mod tests;
 
 pub use configs::{NewPushConfig, PushConfig, delete_push_config, set_push_config};
-pub use rows::keys;
 pub(super) use rows::rows_of;
+pub use rows::keys;

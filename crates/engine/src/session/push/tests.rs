@@ -43,6 +43,7 @@ fn decide<T>(decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<T, R
         ids: &mut Ids,
         caller: "agent://alice",
         account: "acme",
+        through: None,
         limits: &limits,
         prelude: 0,
         opening: &no_opening,

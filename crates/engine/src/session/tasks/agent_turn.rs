@@ -15,7 +15,7 @@ pub(super) fn stop_turn(draft: &mut Draft<'_, '_>, turn_id: &TurnId, status: Sta
     if let Some((thread, turn)) = active_turn(state, turn_id) {
         let end = End::Failed { status, error };
         end_turn(state, shell, thread, turn, end, by, draft.context, &mut draft.events);
-        start_next(shell, thread, draft.context, &mut draft.events);
+        start_next(state, shell, thread, draft.context, &mut draft.events);
     } else if let Ok(thread) = find_queued(state, None, turn_id) {
         remove_from_queue(shell, thread, turn_id, Some(&error.message), by, &mut draft.events);
     }

@@ -134,8 +134,11 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact, at: Timestamp) {
         }
         Fact::TaskStarted(fact) => {
             row.started_at.get_or_insert(at);
-            row.status_reason = None;
+            if fact.status != row.status {
+                row.status_reason = None;
+            }
             fact.native_status.clone_into_some(&mut row.native_status);
+            attempts::turn_began(task, at);
             fact.status
         }
         Fact::TaskUpdated(fact) => return update(tasks, task_id, fact, at),

@@ -32,7 +32,7 @@ pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &T
     let Some(task) = tasks.get_mut(task_id) else { return };
     let previous = task.row.attempt.replace(attempt);
     task.due.retry = None;
-    task.ready_since = (!running).then_some(at);
+    task.ready_since = (!running && fact.execution.queue.is_some()).then_some(at);
     if running {
         begin(task, at);
     }
@@ -52,6 +52,19 @@ pub(super) fn delegate(tasks: &mut Tasks, task_id: &TaskId, fact: &TaskDelegated
         attempt.status = AttemptStatus::Running;
         attempt.worker = Some(fact.delegate_ref.clone());
         attempt.started_at = Some(at);
+    }
+    begin(task, at);
+}
+
+/// The turn that an agent does it in waited in a queue, and runs.
+pub(super) fn turn_began(task: &mut Task, at: Timestamp) {
+    let waited = |attempt: &&mut Attempt| attempt.status == AttemptStatus::Queued && attempt.turn_id.is_some();
+    let Some(attempt) = task.row.attempt.as_mut().filter(waited) else { return };
+    attempt.status = AttemptStatus::Running;
+    attempt.started_at = Some(at);
+    // What was put aside while it waited goes on as what it has become.
+    if task.paused_from == Some(TaskStatus::Queued) {
+        task.paused_from = Some(TaskStatus::Running);
     }
     begin(task, at);
 }

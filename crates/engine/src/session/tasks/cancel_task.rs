@@ -65,7 +65,9 @@ pub(super) fn cancel(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     if !moves {
         return;
     }
-    match (running.and_then(|attempt| attempt.turn_id.as_ref()), running) {
+    // Also one that still waits in its thread's queue.
+    let turn_id = task.open_run().and_then(|attempt| attempt.turn_id.as_ref());
+    match (turn_id, running) {
         (Some(turn_id), _) => {
             // The attempt ends first: the end of its turn then decides nothing of its own, however far an order spreads.
             attempt_failed(draft, task_id, AttemptStatus::Cancelled, cancelled(order), Leavings::default());

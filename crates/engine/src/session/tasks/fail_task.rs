@@ -23,8 +23,8 @@ pub fn fail_task(
     let task = draft.require(task_id)?;
     require_move(&task, TaskStatus::Failed)?;
     require_run(&task, command.run_id.as_ref(), command.lease_token, draft.context)?;
-    let at_work = task.open_run().filter(|attempt| attempt.status == AttemptStatus::Running);
-    if at_work.is_some_and(|attempt| attempt.turn_id.is_some()) {
+    // Its turn may also wait in a queue; it would then be done for nobody.
+    if task.open_run().is_some_and(|attempt| attempt.turn_id.is_some()) {
         return Err(refuse_move(&task, "failed", "an agent is at work on it; cancel_task or interrupt_turn stops it"));
     }
     if task.lease.is_some() && command.run_id.is_none() {

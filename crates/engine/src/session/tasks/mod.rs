@@ -36,6 +36,7 @@ mod state;
 mod timers;
 mod turn_ended;
 mod turn_waits;
+mod turn_started;
 mod unlink_tasks;
 mod update_task;
 
@@ -68,5 +69,6 @@ pub use state::Tasks;
 pub(super) use timers::fire_timer;
 pub(super) use turn_ended::turn_ended;
 pub(super) use turn_waits::actions_changed;
+pub(super) use turn_started::turn_started;
 pub use unlink_tasks::unlink_tasks;
 pub use update_task::update_task;

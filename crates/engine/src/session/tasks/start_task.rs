@@ -1,11 +1,11 @@
 //! `start_task`: the first attempt of a task begins, with a worker, an agent or whoever it is assigned to.
 
-use factum_model::Refusal;
 use factum_model::commands::{StartTask, StartTaskResult};
 use factum_model::events::{TaskAccepted, TaskAttemptStarted, TaskQueued, TaskStarted, ThreadOrigin};
 use factum_model::id::{AttemptId, RunId, TaskId, ThreadId};
 use factum_model::task::*;
 use factum_model::value::Part;
+use factum_model::{Fact, NewEvent, Refusal};
 use serde_json::json;
 
 use super::create_task::open_blockers;
@@ -84,8 +84,9 @@ impl Default for Start {
     }
 }
 
-/// Begins an attempt. Where a queue is named it waits there for a worker; an agent gets a turn in a thread of its own;
-/// a peer is linked before it is told; otherwise its assignee works on it from here on.
+/// Begins an attempt. Where a queue is named it waits there for a worker; an agent gets a turn in a thread of its own, and
+/// waits there too where others talk to it; a peer is linked before it is told; otherwise its assignee works on it from
+/// here on.
 pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> Result<(RunId, AttemptId), Refusal> {
     let task = draft.tasks.get(task_id).cloned().ok_or_else(Refusal::not_found)?;
     let attempt_count = task.attempt_count() + 1;
@@ -97,11 +98,12 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     let (run_id, attempt_id) = (draft.context.run_id(), draft.context.attempt_id());
     let mut scope = draft.scope(task_id).run_id(&run_id).attempt_id(&attempt_id);
     let execution = task.row.execution.clone();
-    let queued = execution.queue.is_some();
     let peer = peer_of(&task.row, &execution, how.worker.as_deref());
-    if let Some(agent) = &execution.agent {
-        begin_turn(draft, &task, agent, how.thread, &mut scope)?;
-    }
+    let busy = match &execution.agent {
+        Some(agent) => begin_turn(draft, &task, agent, how.thread, &mut scope)? == Begun::Behind,
+        None => false,
+    };
+    let queued = execution.queue.is_some() || busy;
     let worker = match &execution {
         Execution { queue: Some(_), .. } => None,
         Execution { agent: Some(agent), .. } => Some(format!("agent:{agent}")),
@@ -126,7 +128,8 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     };
     draft.push(scope.clone(), fact);
     if queued {
-        let fact = TaskQueued { status: TaskStatus::Queued, reason: None, behind: Vec::new() };
+        let reason = busy.then(|| BUSY.to_owned());
+        let fact = TaskQueued { status: TaskStatus::Queued, reason, behind: Vec::new() };
         draft.push(scope, fact);
     } else {
         let started_by = draft.context.caller.to_owned();
@@ -149,6 +152,17 @@ fn peer_of(row: &TaskRow, execution: &Execution, worker: Option<&str>) -> Option
     execution.peer.as_deref().or_else(named).map(str::to_owned)
 }
 
+/// Why an attempt of an agent waits.
+const BUSY: &str = "its agent's thread is busy; it begins when the turns before it have ended";
+
+/// Whether the turn of an attempt runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Begun {
+    AtOnce,
+    /// In its thread's queue.
+    Behind,
+}
+
 /// Who does a task that nobody else is named for.
 fn responsible(row: &TaskRow) -> String {
     row.assignee.clone().or_else(|| row.owner.clone()).unwrap_or_else(|| row.requested_by.clone())
@@ -160,7 +174,7 @@ fn begin_turn(
     agent: &str,
     thread: Option<ThreadId>,
     scope: &mut factum_model::Scope,
-) -> Result<(), Refusal> {
+) -> Result<Begun, Refusal> {
     let decided = draft.events.len();
     let known = task.row.attempt.as_ref().and_then(|attempt| attempt.thread_id.clone());
     let title = task.row.title.clone();
@@ -179,7 +193,10 @@ fn begin_turn(
     let (state, events) = (draft.state, &mut draft.events);
     let turn_id = thread_start::submit(state, scope, &thread_id, agent, input, draft.context, events);
     draft.catch_up(decided);
+    let starts =
+        |event: &NewEvent| matches!(event.fact, Fact::TurnStarted(_)) && event.scope.turn_id.as_ref() == Some(&turn_id);
+    let begun = if draft.events[decided..].iter().any(starts) { Begun::AtOnce } else { Begun::Behind };
     scope.thread_id = Some(thread_id);
     scope.turn_id = Some(turn_id);
-    Ok(())
+    Ok(begun)
 }

@@ -11,8 +11,12 @@
 //! left out. The clients are ours and know the one thing they do, so that all peers are asked at the same small cost; they
 //! are no clients for anything else.
 //!
+//! `agents` are others of their own kind: servers of A2A.
+//!
 //! Deliberately absent: pipelining and batches. A client here waits for its acknowledgement before it publishes again, as
 //! over HTTP; what a server makes of many such clients at once is its own affair, and is what is compared.
+
+pub(super) mod agents;
 
 mod nats;
 mod postgres;

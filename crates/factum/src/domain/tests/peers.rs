@@ -16,7 +16,17 @@ async fn commits() -> Vec<StoredCommit> {
     };
     enroll(json!({ "channel_id": "w", "peer_role": "worker", "idempotency_key": "k" })).await;
     enroll(json!({ "channel_id": "w", "peer_role": "worker", "queues": ["other"] })).await;
-    enroll(json!({ "channel_id": "c", "peer_role": "client" })).await;
+    enroll(json!({ "channel_id": "c", "peer_role": "client", "capabilities": ["permissions"] })).await;
+    let through = caller.coming_through("c".parse().unwrap());
+    let call = async |caller: &Caller, method: &str, params: Value| {
+        let answer = runtime.call_by_name(caller, method, &params.to_string()).await;
+        answer.unwrap_or_else(|error| panic!("{method}: {error:?}"));
+    };
+    call(&through, "create_session", json!({ "session_id": "s" })).await;
+    call(&caller, "ack_events", json!({ "channel_id": "c", "acknowledged_sequence": 1 })).await;
+    call(&caller, "reconnect_channel", json!({ "channel_id": "c", "last_acknowledged_sequence": 9 })).await;
+    call(&caller, "follow_sessions", json!({ "channel_id": "c", "unfollow": ["s"] })).await;
+    call(&caller, "close_channel", json!({ "channel_id": "c" })).await;
     store.feed(0, ReadLimit::records(10_000)).await.unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 mod acks;
 mod bridge;
+mod cut;
 mod ingress;
 mod presence;
 mod random;
@@ -14,11 +15,12 @@ use std::time::Duration;
 use factum_agent::script::Script;
 use factum_model::Refusal;
 use factum_model::registry::Scopes;
-use factum_runtime::{Agents, CallError, Caller, Options, PeerStream, Runtime, Secret, Sources};
+use factum_runtime::{Agents, CallError, Caller, Limits, Options, PeerStream, Runtime, Secret, Sources};
 use factum_store::{Blobs, MemoryStore};
 use serde_json::{Value, json};
 
 use crate::world::TestClock;
+use cut::Cut;
 
 /// Longer than anything takes that works.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,30 +28,36 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A runtime and a principal with channels.
 struct Port {
     store: Arc<MemoryStore>,
+    /// The store as the runtime has it.
+    handle: Arc<Cut>,
     runtime: Runtime,
     clock: Arc<TestClock>,
     alice: Caller,
-    replay_events_max: u64,
+    limits: Limits,
     dir: tempfile::TempDir,
 }
 
 impl Port {
     async fn new() -> Port {
-        Self::with_replay(1_000_000).await
+        Self::with(Limits::default()).await
     }
 
-    async fn with_replay(replay_events_max: u64) -> Port {
+    async fn with(limits: Limits) -> Port {
+        let limits = Limits { channel_sessions_max: 4, ..limits };
         let store = Arc::new(MemoryStore::new());
         let clock = TestClock::at(1_800_000_000_000);
         let dir = tempfile::tempdir().unwrap();
-        let runtime = start(&store, &clock, replay_events_max, &dir).await;
-        Port { store, runtime, clock, alice: member("agent://alice"), replay_events_max, dir }
+        let handle = Cut::new(&store);
+        let runtime = start(handle.clone(), &clock, &limits, &dir).await;
+        Port { store, handle, runtime, clock, alice: member("agent://alice"), limits, dir }
     }
 
-    /// As after a crash: what was under way stops where it is.
+    /// As after a crash: what was under way stops where it is, and nothing of it arrives any more.
     async fn restart(&mut self) {
+        self.handle.cut();
         self.runtime.begin_close();
-        self.runtime = start(&self.store, &self.clock, self.replay_events_max, &self.dir).await;
+        self.handle = Cut::new(&self.store);
+        self.runtime = start(self.handle.clone(), &self.clock, &self.limits, &self.dir).await;
     }
 
     async fn call_as(&self, caller: &Caller, method: &str, params: Value) -> Result<Value, Refusal> {
@@ -115,14 +123,13 @@ any = true
 steps = [{ tool = { name = "deploy", approval = true, timeout_ms = 60000, on_timeout = "deny", result = "done" } }]
 "#;
 
-async fn start(store: &Arc<MemoryStore>, clock: &Arc<TestClock>, replay_max: u64, dir: &tempfile::TempDir) -> Runtime {
+async fn start(store: Arc<Cut>, clock: &Arc<TestClock>, limits: &Limits, dir: &tempfile::TempDir) -> Runtime {
     let scripts = vec![Script::demo(), Script::parse("timeout.toml", TIMEOUT).unwrap()];
     let mut options = Options::new(Agents::from_scripts(scripts).unwrap(), Secret::new([7; 32]));
     options.sources = Sources { clock: clock.clone(), ..Sources::default() };
-    options.limits.replay_events_max = replay_max;
-    options.limits.channel_sessions_max = 4;
+    options.limits = limits.clone();
     let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
-    Runtime::start(store.clone(), blobs, options).await.unwrap()
+    Runtime::start(store, blobs, options).await.unwrap()
 }
 
 fn member(principal: &str) -> Caller {

@@ -6,40 +6,12 @@ use super::*;
 
 /// Looks until the channel's own events end with a type.
 async fn until_last(port: &Port, channel: &str, kind: &str) {
-    let mut subscription = port.stream_of_own(channel).await;
-    loop {
-        if port.own_types(channel).await.last().map(String::as_str) == Some(kind) {
-            return;
-        }
-        tokio::time::timeout(PATIENCE, subscription.changed()).await.expect("something happens");
-    }
-}
-
-/// Waits for changes of a channel by looking at the store's feed.
-struct Changes<'a> {
-    port: &'a Port,
-    channel: String,
-    seen: usize,
-}
-
-impl Port {
-    async fn stream_of_own(&self, channel: &str) -> Changes<'_> {
-        let seen = self.own(channel).await.len();
-        Changes { port: self, channel: channel.to_owned(), seen }
-    }
-}
-
-impl Changes<'_> {
-    async fn changed(&mut self) {
-        loop {
-            let now = self.port.own(&self.channel).await.len();
-            if now > self.seen {
-                self.seen = now;
-                return;
-            }
+    let look = async {
+        while port.own_types(channel).await.last().map(String::as_str) != Some(kind) {
             tokio::task::yield_now().await;
         }
-    }
+    };
+    tokio::time::timeout(PATIENCE, look).await.expect("something happens");
 }
 
 #[tokio::test]
@@ -94,28 +66,36 @@ async fn a_second_connection_takes_the_place_of_the_first() {
     assert_eq!((&reasons[1], &reasons[3]), (&json!("replaced"), &json!("replaced")));
 }
 
-#[tokio::test(start_paused = true)]
+/// When exactly somebody is missed is in the tests of the table; here time is real, and short.
+#[tokio::test]
 async fn who_is_not_heard_of_in_time_is_given_up() {
-    let mut port = Port::new().await;
-    port.enroll("quiet", json!({})).await;
+    let mut port = Port::with(Limits { channel_heartbeat_ms: 100, ..Limits::default() }).await;
     port.enroll("busy", json!({})).await;
-    let _open = port.stream("busy", &[]).await.unwrap();
-    for _ in 0..3 {
-        tokio::time::advance(Duration::from_secs(40)).await;
-        port.call("heartbeat_channel", json!({ "channel_id": "quiet" })).await;
-    }
-    assert_eq!(port.own_types("quiet").await, ["channel.connected"], "a heartbeat writes nothing");
-    tokio::time::advance(Duration::from_secs(61)).await;
+    let open = port.stream("busy", &[]).await.unwrap();
+    let before = port.own("busy").await.len();
+    port.enroll("quiet", json!({})).await;
     until_last(&port, "quiet", "channel.disconnected").await;
     assert_eq!(port.own("quiet").await.pop().unwrap()["payload"]["reason"], "heartbeat_missed");
-    assert_eq!(port.own_types("busy").await, ["channel.connected"], "a connection is a sign of life");
+    assert_eq!(port.summary("quiet").await["channel"]["state"], "disconnected");
+    assert_eq!(port.own("busy").await.len(), before, "a connection is a sign of life");
 
-    drop(_open);
     port.restart().await;
-    assert_eq!(port.summary("busy").await["channel"]["state"], "unknown");
-    tokio::time::advance(Duration::from_secs(61)).await;
+    drop(open);
     until_last(&port, "busy", "channel.disconnected").await;
-    assert_eq!(port.summary("busy").await["channel"]["state"], "disconnected");
+    assert_eq!(port.own("busy").await.pop().unwrap()["payload"]["reason"], "heartbeat_missed");
+}
+
+#[tokio::test]
+async fn after_a_restart_nobody_knows_until_it_is_heard_of() {
+    let mut port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    port.restart().await;
+    assert_eq!(port.summary("c").await["channel"]["state"], "unknown");
+    for _ in 0..3 {
+        port.call("heartbeat_channel", json!({ "channel_id": "c" })).await;
+    }
+    assert_eq!(port.summary("c").await["channel"]["state"], "connected");
+    assert_eq!(port.own_types("c").await, ["channel.connected", "channel.resumed"], "heartbeats write nothing");
 }
 
 #[tokio::test]

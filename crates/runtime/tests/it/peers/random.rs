@@ -48,6 +48,8 @@ impl Peer {
         let back = json!({ "channel_id": "c", "cursors": self.have, "resume_token": self.token });
         let back = port.call("reconnect_channel", back).await;
         assert_eq!(back["gap"], Value::Null);
+        // Where it says it goes on is what it says it has.
+        self.said = self.have.clone();
         self.token = back["resume_token"].clone();
         self.stream = Some(port.stream("c", &[]).await.unwrap());
     }
@@ -111,8 +113,8 @@ async fn run(steps: Vec<Step>) {
                 peer.have = peer.said.clone();
             }
             Step::Crash => {
-                peer.stream = None;
                 port.restart().await;
+                peer.stream = None;
             }
         }
     }

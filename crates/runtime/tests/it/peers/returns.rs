@@ -11,9 +11,9 @@ async fn a_restart_keeps_the_cursor_and_the_token_and_nothing_is_sent_twice() {
     let session = port.submit_through("c", "hello", None).await;
     let mut stream = port.stream("c", &[]).await.unwrap();
     read_until(&mut stream, "turn.completed").await;
-    drop(stream);
     port.call("ack_events", json!({ "channel_id": "c", "acknowledged_sequence": 3 })).await;
     port.restart().await;
+    drop(stream);
     assert_eq!(port.summary("c").await["channel"]["state"], "unknown", "nobody knows whether it is still there");
 
     let back = port.call("reconnect_channel", json!({ "channel_id": "c", "resume_token": token })).await;
@@ -50,7 +50,7 @@ async fn a_repeat_with_the_same_key_shows_no_token_again() {
 
 #[tokio::test]
 async fn what_cannot_be_replayed_is_said_to_be_missing() {
-    let port = Port::with_replay(5).await;
+    let port = Port::with(Limits { replay_events_max: 5, ..Limits::default() }).await;
     port.enroll("c", json!({})).await;
     let session = port.submit_through("c", "hello", None).await;
     let subscribed = port.runtime.subscribe(&port.alice, &session.parse().unwrap(), 0).await;

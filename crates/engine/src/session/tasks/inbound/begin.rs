@@ -138,7 +138,11 @@ fn created(
         priority: Priority::Normal,
         owner: None,
         assignee: None,
-        execution: Execution { agent: Some(incoming.agent.to_owned()), auto_complete: true, ..Execution::default() },
+        execution: Execution {
+            agent: Some(incoming.agent.to_owned()),
+            auto_complete: true,
+            ..Execution::default()
+        },
         scope: None,
         constraints: None,
         task_profile: None,

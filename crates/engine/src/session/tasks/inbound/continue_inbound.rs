@@ -74,8 +74,7 @@ pub fn continue_inbound(
 }
 
 fn over() -> Refusal {
-    Refusal::precondition("the task is over; send the message without a task id to begin another")
-        .with("cause", "task_over")
+    Refusal::precondition("the task is over; send the message without a task id to begin another").with("cause", "task_over")
 }
 
 /// Which of the open actions the message is for: a decision goes to a permission, everything else to a question first.
@@ -114,11 +113,7 @@ fn read(action: &OpenAction, input: &[Part]) -> Result<(String, Option<Value>, V
     }
     let decision = said.unwrap_or(text.trim());
     let verdict = verdict(&action.required, decision).ok_or_else(|| {
-        let words = if action.required.decisions.is_empty() {
-            vec!["allow".to_owned(), "deny".to_owned()]
-        } else {
-            action.required.decisions.clone()
-        };
+        let words = if action.required.decisions.is_empty() { vec!["allow".to_owned(), "deny".to_owned()] } else { action.required.decisions.clone() };
         Refusal::invalid(format!(
             "the task waits for a decision ({}): send it as the whole text or as a data part {{\"decision\": …}}",
             words.join(" or ")

@@ -1,1 +1,318 @@
+//! A peer's task: begun, asked about, answered, decided, ended; found by its rows; and the same again from the log.
 
+use std::collections::BTreeMap;
+
+use factum_model::commands::CancelTask;
+use factum_model::id::{ChannelId, SessionId, TaskId};
+use factum_model::peer::DeliveryMechanism;
+use factum_model::task::{Propagation, TaskStatus};
+use factum_model::value::{Metadata, Part};
+use factum_model::{ErrorCode, Event, Fact, Refusal};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::session::tasks::cancel_task;
+use crate::session::tests::world::{ACCOUNT, CALLER, Done, World, gated, id, question};
+
+fn channel() -> ChannelId {
+    id("chan_a2a_1")
+}
+
+fn session() -> SessionId {
+    id("s1")
+}
+
+fn note(message_id: &str) -> Map<String, Value> {
+    json!({ "message_id": message_id }).as_object().cloned().unwrap_or_default()
+}
+
+fn text(text: &str) -> Vec<Part> {
+    vec![Part::Text { text: text.to_owned() }]
+}
+
+fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Received>, Refusal> {
+    let (channel_id, message, metadata) = (channel(), note("m1"), Metadata::new());
+    let incoming = Incoming {
+        channel_id: &channel_id,
+        native_protocol: "a2a",
+        remote_task_id: remote,
+        remote_context_id: "ctx",
+        delivery: DeliveryMechanism::Polling,
+        agent: "demo",
+        input: &input,
+        message: &message,
+        metadata: &metadata,
+    };
+    world.decide(|state, context| begin_inbound(state, &session(), &incoming, context))
+}
+
+fn say(world: &mut World, task_id: &TaskId, input: &[Part]) -> Result<Done<Received>, Refusal> {
+    let message = note("m2");
+    world.decide(|state, context| continue_inbound(state, task_id, input, &message, context))
+}
+
+fn row(world: &World, remote: &str) -> InboundRow {
+    let row = world.index.get(&keys::task(ACCOUNT, "a2a", CALLER, remote)).expect("a row");
+    serde_json::from_slice(row).expect("a row")
+}
+
+fn types(events: &[Event]) -> Vec<&'static str> {
+    events.iter().map(|event| event.fact.type_name()).collect()
+}
+
+/// Answers the open request with these calls.
+fn model_asks(world: &mut World, calls: Vec<factum_model::report::ToolDraft>) {
+    world.ask_model();
+    world.answer(calls);
+}
+
+#[test]
+fn one_commit_links_makes_and_starts_it() {
+    let mut world = World::new();
+    let done = begin(&mut world, "r1", text("hello\nthere")).expect("begun");
+    let expected = [
+        "session.created",
+        "thread.started",
+        "channel.peer_task.linked",
+        "task.created",
+        "turn.submitted",
+        "turn.started",
+        "task.attempt.started",
+        "task.started",
+    ];
+    assert_eq!(types(&done.events), expected);
+    assert_eq!((done.output.first_sequence, done.output.sequence), (3, 8));
+    let row = row(&world, "r1");
+    assert_eq!((&row.task_id, row.status, row.first_sequence), (&done.output.task_id, TaskStatus::Running, 3));
+    let context = world.index.get(&keys::context(ACCOUNT, "a2a", CALLER, "ctx")).expect("a row of the context");
+    assert_eq!(serde_json::from_slice::<InboundContext>(context).expect("a row").session_id, session());
+    let submitted = done.events.iter().find(|event| matches!(event.fact, Fact::TurnSubmitted(_))).expect("a turn");
+    assert_eq!(submitted.refs[PEER_MESSAGE]["message_id"], "m1");
+}
+
+#[test]
+fn a_second_task_of_the_context_has_a_thread_of_its_own() {
+    let mut world = World::new();
+    begin(&mut world, "r1", text("one")).expect("begun");
+    let done = begin(&mut world, "r2", text("two")).expect("begun");
+    assert!(types(&done.events).contains(&"thread.started"));
+    assert_eq!(world.state.threads.len(), 2);
+    assert!(world.state.threads.iter().all(|thread| thread.active.is_some()), "neither waits for the other");
+}
+
+/// What is not text reaches the agent as it was sent; what is, is not kept twice.
+#[test]
+fn the_agent_gets_the_parts_that_were_sent() {
+    let mut world = World::new();
+    let parts = vec![Part::Text { text: "look".to_owned() }, Part::Data { data: json!({ "a": 1 }) }];
+    let done = begin(&mut world, "r1", parts.clone()).expect("begun");
+    let input = done.events.iter().find_map(|event| match &event.fact {
+        Fact::TurnSubmitted(fact) => Some(fact.input.clone()),
+        _ => None,
+    });
+    assert_eq!(input, Some(parts));
+    let plain = begin(&mut world, "r2", text("plain")).expect("begun");
+    let kept = plain.events.iter().find_map(|event| match &event.fact {
+        Fact::TaskCreated(fact) => Some((fact.objective.clone(), fact.input.len())),
+        _ => None,
+    });
+    assert_eq!(kept, Some(("plain".to_owned(), 0)));
+    assert_eq!(begin(&mut world, "r3", Vec::new()).err().map(|refusal| refusal.code), Some(ErrorCode::InvalidParams));
+}
+
+#[test]
+fn a_question_waits_and_any_answer_answers_it() {
+    let answers = [
+        (text("blue"), "blue"),
+        (vec![Part::Data { data: json!({ "answer": "blue" }) }], "blue"),
+        (vec![Part::Data { data: json!({ "colour": 1 }) }], r#"{"colour":1}"#),
+    ];
+    for (answer, told) in answers {
+        let mut world = World::new();
+        let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+        model_asks(&mut world, vec![question("which")]);
+        assert_eq!(row(&world, "r1").status, TaskStatus::WaitingInput);
+        let done = say(&mut world, &task_id, &answer).expect("taken");
+        assert_eq!(types(&done.events), ["action.resolved", "tool.result", "task.resumed"], "{answer:?}");
+        assert_eq!(done.events[0].refs[PEER_MESSAGE]["message_id"], "m2");
+        let Fact::ToolResult(result) = &done.events[1].fact else { panic!("no result") };
+        assert_eq!(result.preview.as_deref(), Some(told));
+        assert_eq!(row(&world, "r1").status, TaskStatus::Running);
+    }
+}
+
+/// Promise 4: what is not clearly allowed is not allowed.
+#[test]
+fn only_a_clear_word_decides_a_permission() {
+    let data = |decision: &str| vec![Part::Data { data: json!({ "decision": decision }) }];
+    let table = [
+        (text("allow"), Some(true)),
+        (text(" Approve "), Some(true)),
+        (data("allow"), Some(true)),
+        (text("deny"), Some(false)),
+        (data("deny"), Some(false)),
+        (text("please do allow it"), None),
+        (text("allow?"), None),
+        (data("maybe"), None),
+        (vec![Part::Data { data: json!({ "approved": true }) }], None),
+        (vec![Part::File { name: None, media_type: None, uri: Some("allow".to_owned()), bytes: None }], None),
+    ];
+    for (answer, allowed) in table {
+        let mut world = World::new();
+        let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+        model_asks(&mut world, vec![gated("delete")]);
+        assert_eq!(row(&world, "r1").status, TaskStatus::WaitingPermission);
+        let outcome = say(&mut world, &task_id, &answer);
+        let Some(allowed) = allowed else {
+            let refusal = outcome.err().expect("a refusal");
+            assert_eq!(refusal.code, ErrorCode::InvalidParams, "{answer:?}");
+            assert_eq!(world.state.actions.len(), 1, "still open");
+            continue;
+        };
+        let events = outcome.expect("taken").events;
+        let resolved = events.iter().find_map(|event| match &event.fact {
+            Fact::ActionResolved(fact) => Some(fact.allowed),
+            _ => None,
+        });
+        assert_eq!(resolved, Some(allowed), "{answer:?}");
+        assert!(types(&events).contains(&"channel.permission_returned"));
+    }
+}
+
+/// Two things are open: a decision is for the permission, words are for the question, and an id says which.
+#[test]
+fn an_answer_goes_where_it_belongs() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, vec![question("which"), gated("delete")]);
+    assert_eq!(row(&world, "r1").status, TaskStatus::WaitingPermission, "it stands above the question");
+    let done = say(&mut world, &task_id, &text("blue")).expect("taken");
+    assert!(!types(&done.events).contains(&"channel.permission_returned"), "{:?}", types(&done.events));
+    assert_eq!(row(&world, "r1").status, TaskStatus::WaitingPermission);
+    let named = json!({ "decision": "deny", "action_id": world.action_id(0) });
+    say(&mut world, &task_id, &[Part::Data { data: named }]).expect("taken");
+    assert_eq!(row(&world, "r1").status, TaskStatus::Running);
+}
+
+#[test]
+fn what_is_said_while_it_works_is_kept() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    let done = say(&mut world, &task_id, &text("and hurry")).expect("taken");
+    assert_eq!(types(&done.events), ["channel.message"]);
+    assert_eq!(done.events[0].scope.channel_id, Some(channel()));
+}
+
+#[test]
+fn what_is_over_takes_nothing_more_and_is_still_found() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, Vec::new());
+    world.complete();
+    assert_eq!(row(&world, "r1").status, TaskStatus::Completed);
+    assert!(world.state.inbound.is_empty(), "nothing is kept of it in memory");
+    let refusal = say(&mut world, &task_id, &text("more")).err().expect("a refusal");
+    assert_eq!((refusal.code, refusal.details.get("cause")), (ErrorCode::PreconditionFailed, Some(&json!("task_over"))));
+}
+
+/// The list holds each task once, under its last change.
+fn check_rows(world: &World) {
+    let prefix = keys::all_changed(ACCOUNT, "a2a", CALLER);
+    let listed: Vec<InboundRow> = world
+        .index
+        .iter()
+        .filter(|(key, _)| key.starts_with(&prefix))
+        .map(|(_, value)| serde_json::from_slice(value).expect("a row"))
+        .collect();
+    let by_id: BTreeMap<&str, &InboundRow> = listed.iter().map(|row| (row.remote_task_id.as_str(), row)).collect();
+    assert_eq!(by_id.len(), listed.len(), "none twice");
+    for listed in &listed {
+        assert_eq!(row(world, &listed.remote_task_id), *listed, "both rows say the same");
+        if let Some(task) = world.state.tasks.get(&listed.task_id) {
+            assert_eq!(task.row.status, listed.status, "and what its task says");
+        }
+        assert_eq!(world.state.inbound.get(&listed.task_id).is_some(), !listed.status.is_terminal());
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Move {
+    Begin,
+    Ask,
+    Gate,
+    Both,
+    Say(usize, &'static str),
+    Decide(usize, &'static str),
+    Complete,
+    Cancel(usize),
+    Recover,
+    Later,
+}
+
+fn moves() -> impl Strategy<Value = Move> {
+    prop_oneof![
+        2 => Just(Move::Begin),
+        3 => Just(Move::Ask),
+        3 => Just(Move::Gate),
+        1 => Just(Move::Both),
+        3 => (0..4usize, prop_oneof![Just("blue"), Just("allow"), Just("deny")]).prop_map(|(at, word)| Move::Say(at, word)),
+        3 => (0..4usize, prop_oneof![Just("allow"), Just("deny"), Just("nonsense")]).prop_map(|(at, word)| Move::Decide(at, word)),
+        2 => Just(Move::Complete),
+        1 => (0..4usize).prop_map(Move::Cancel),
+        1 => Just(Move::Recover),
+        2 => Just(Move::Later),
+    ]
+}
+
+/// Reports of the main thread, where its turn is in a state to give them.
+fn work(world: &mut World, calls: Vec<factum_model::report::ToolDraft>) {
+    let Some(turn) = world.state.threads.first().and_then(|thread| thread.active.clone()) else { return };
+    if turn.model_request.is_none() && turn.calls.is_empty() {
+        model_asks(world, calls);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_said_the_rows_follow_and_the_log_gives_everything_back(moves in prop::collection::vec(moves(), 1..60)) {
+        let mut world = World::new();
+        let mut begun: Vec<TaskId> = Vec::new();
+        for step in moves {
+            match step {
+                Move::Begin => {
+                    let remote = format!("r{}", begun.len());
+                    begun.push(begin(&mut world, &remote, text("hello")).expect("begun").output.task_id);
+                }
+                Move::Ask => work(&mut world, vec![question("which")]),
+                Move::Gate => work(&mut world, vec![gated("delete")]),
+                Move::Both => work(&mut world, vec![question("which"), gated("delete")]),
+                Move::Say(at, word) => drop(begun.get(at).cloned().map(|task_id| say(&mut world, &task_id, &text(word)).is_ok())),
+                Move::Decide(at, word) => {
+                    let data = [Part::Data { data: json!({ "decision": word }) }];
+                    begun.get(at).cloned().map(|task_id| say(&mut world, &task_id, &data).is_ok());
+                }
+                Move::Complete => {
+                    let turn = world.state.threads.first().and_then(|thread| thread.active.clone());
+                    if turn.is_some_and(|turn| turn.model_request.is_none() && turn.calls.is_empty()) {
+                        world.complete();
+                    }
+                }
+                Move::Cancel(at) => {
+                    if let Some(task_id) = begun.get(at).cloned() {
+                        let command = CancelTask { task_id, reason: None, propagation: Propagation::None, idempotency_key: None };
+                        let rows = Vec::new();
+                        drop(world.decide(|state, context| cancel_task(state, &rows, &command, context)));
+                    }
+                }
+                Move::Recover => if world.state.shell.is_some() { world.recover(); },
+                Move::Later => world.later(5),
+            }
+            check_rows(&world);
+        }
+        prop_assert_eq!(world.replayed(), world.state.clone());
+        prop_assert_eq!(world.reindexed(), world.index.clone());
+    }
+}

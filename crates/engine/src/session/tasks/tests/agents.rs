@@ -87,6 +87,47 @@ fn the_next_attempt_waits_behind_what_others_asked_of_the_thread() {
     let queue: Vec<_> = thread(&board).queue.iter().map(|turn| turn.entry.turn_id.clone()).collect();
     assert_eq!(thread(&board).active.as_ref().map(|turn| turn.turn_id.as_str().to_owned()), Some("t1".to_owned()));
     assert_eq!(queue, [second], "it is neither lost nor run beside the other");
+    let waits = board.attempt("t");
+    assert_eq!((board.status("t"), waits.status, waits.started_at), (Queued, AttemptStatus::Queued, None));
+    assert!(board.known("t").status_reason.expect("a reason").contains("busy"));
+    board.crash();
+    assert_eq!(board.status("t"), Queued, "nobody says otherwise after a restart");
+    board.thread_completes("t");
+    assert_eq!(types(&board).last(), Some(&"task.started"));
+    let begun = board.attempt("t");
+    assert_eq!((board.status("t"), begun.status), (Running, AttemptStatus::Running));
+    assert_eq!((begun.started_at, board.known("t").status_reason), (Some(board.world.now), None));
+}
+
+#[test]
+fn the_clock_of_an_attempt_runs_from_when_its_turn_does() {
+    let mut board = with_agent(json!({ "retry_policy": { "max_attempts": 2, "timeout_ms": 100 } }));
+    submit_beside(&mut board, "t1");
+    board.pass(100);
+    assert_eq!((board.status("t"), board.attempt("t").attempt_count), (Queued, 2));
+    board.pass(10_000);
+    assert_eq!(board.status("t"), Queued, "waiting costs nothing of its time");
+    board.thread_completes("t");
+    board.pass(99);
+    assert_eq!(board.status("t"), Running);
+    board.pass(1);
+    assert_eq!(board.status("t"), TimedOut);
+}
+
+#[test]
+fn what_is_put_aside_while_its_turn_waits_goes_on_as_what_it_has_become() {
+    for starts in [true, false] {
+        let mut board = with_agent(json!({ "retry_policy": { "max_attempts": 2 } }));
+        submit_beside(&mut board, "t1");
+        board.turn_fails("t", flaky());
+        board.ok("pause_task", json!({ "task_id": "t", "reason": "lunch" }));
+        if starts {
+            board.thread_completes("t");
+        }
+        assert_eq!((board.status("t"), board.known("t").status_reason.as_deref()), (Paused, Some("lunch")));
+        board.ok("resume_task", json!({ "task_id": "t" }));
+        assert_eq!(board.status("t"), if starts { Running } else { Queued });
+    }
 }
 
 #[test]

@@ -39,6 +39,10 @@ pub(super) enum Move {
     Claim(Index),
     Work(Index, Work),
     Turn(Index, Turn),
+    /// Somebody talks to the agent in the thread of a task.
+    Beside(Index),
+    /// What the agent was asked there is done.
+    BesideEnds(Index),
     Pass(i64),
     Snapshot,
     Crash,
@@ -68,7 +72,7 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         6 => any_create(),
         4 => task().prop_map(Move::Start),
-        3 => (task(), any_status()).prop_map(|(task, status)| Move::Update(task, status)),
+        6 => (task(), any_status()).prop_map(|(task, status)| Move::Update(task, status)),
         2 => (task(), reach()).prop_map(|(task, reach)| Move::Pause(task, reach)),
         3 => (task(), reach()).prop_map(|(task, reach)| Move::Resume(task, reach)),
         2 => (task(), reach()).prop_map(|(task, reach)| Move::Cancel(task, reach)),
@@ -80,7 +84,9 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
         2 => (any::<bool>(), task(), task()).prop_map(|(parent, from, to)| Move::Unlink { parent, from, to }),
         5 => task().prop_map(Move::Claim),
         6 => (task(), any_work()).prop_map(|(task, work)| Move::Work(task, work)),
-        3 => (task(), any_turn()).prop_map(|(task, turn)| Move::Turn(task, turn)),
+        4 => (task(), any_turn()).prop_map(|(task, turn)| Move::Turn(task, turn)),
+        4 => task().prop_map(Move::Beside),
+        4 => task().prop_map(Move::BesideEnds),
         4 => (0i64..40).prop_map(Move::Pass),
         1 => Just(Move::Snapshot),
         1 => Just(Move::Crash),
@@ -90,7 +96,7 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
 fn any_create() -> impl Strategy<Value = Move> {
     use TaskStatus::*;
     let status = prop_oneof![1 => Just(Draft), 2 => Just(Accepted), 3 => Just(Queued)];
-    let who = prop_oneof![3 => Just(Who::Assignee), 3 => Just(Who::Queue), 1 => Just(Who::Agent)];
+    let who = prop_oneof![3 => Just(Who::Assignee), 3 => Just(Who::Queue), 2 => Just(Who::Agent)];
     let parent = proptest::option::weighted(0.6, any::<Index>());
     let blocked_by = proptest::collection::vec(any::<Index>(), 0..3);
     (status, parent, blocked_by, who, any::<bool>(), 0u8..5).prop_map(

@@ -246,6 +246,23 @@ impl Board {
             .expect("the end of a turn");
     }
 
+    /// Somebody else talks to the agent in the task's own thread.
+    pub(super) fn submit_beside(&mut self, name: &str) {
+        let thread_id = self.attempt(name).thread_id;
+        let input = json!([{ "type": "text", "text": "by the way" }]);
+        let command: SubmitTurn = parse(json!({ "session_id": "s1", "thread_id": thread_id, "input": input }));
+        self.decide(|state, context| submit_turn(state, &id("s1"), "demo", &command, context)).expect("accepted");
+    }
+
+    /// The turn at work in the task's thread ends, whoever it is for.
+    pub(super) fn thread_completes(&mut self, name: &str) {
+        let thread_id = self.attempt(name).thread_id.expect("a thread");
+        let active = self.world.state.thread(&thread_id).and_then(|thread| thread.active.as_ref()).expect("a turn");
+        let runner = Runner { thread_id, turn_id: active.turn_id.clone(), attempt: active.attempt };
+        let report = Report::TurnFinished { outcome: completed() };
+        self.decide(|state, context| decide_report(state, &runner, report, context)).expect("the end of a turn");
+    }
+
     pub(super) fn turn_completes(&mut self, name: &str) {
         self.end_turn(name, completed());
     }

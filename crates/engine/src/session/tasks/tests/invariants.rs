@@ -163,7 +163,7 @@ fn stands_well(state: &SessionState, task: &Task) {
     }
     assert_eq!(task.paused_from.is_some(), row.status == TaskStatus::Paused, "{name}: {task:?}");
     assert_eq!(row.ended_at.is_some(), !is_open(row.status), "{name} ended_at");
-    let queued = open.is_some_and(|attempt| attempt.status == AttemptStatus::Queued);
+    let queued = open.is_some_and(|attempt| attempt.status == AttemptStatus::Queued && attempt.turn_id.is_none());
     assert_eq!(task.ready_since.is_some(), queued, "{name} waits for a worker exactly while its run is queued");
     let held = open.is_some_and(|attempt| attempt.status == AttemptStatus::Running) && row.execution.queue.is_some();
     assert_eq!(task.lease.is_some(), held, "{name}: what runs for a queue is held");
@@ -172,7 +172,9 @@ fn stands_well(state: &SessionState, task: &Task) {
         let thread = state.thread(thread_id).expect("a thread");
         let active = thread.active.as_ref().map(|turn| &turn.turn_id);
         let waits = thread.queue.iter().any(|turn| Some(&turn.entry.turn_id) == turn_id);
+        let expected = if active == turn_id { AttemptStatus::Running } else { AttemptStatus::Queued };
         assert!(active == turn_id || waits, "{name} shows {:?} and nobody runs it", row.status);
+        assert_eq!(attempt.status, expected, "{name} is at work exactly while its turn is");
     }
     if !is_open(row.status) {
         assert!(task.blockers.is_empty() && task.due == Default::default(), "{name} waits for nothing any more");

@@ -3,7 +3,7 @@
 //!
 //! Here is what a task is and what is asked of it; `model_runs` has the life of attempts, `model_graph` edges and orders.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use factum_model::task::{AttemptCause, AttemptStatus, TaskStatus};
 
@@ -17,6 +17,15 @@ pub(super) enum Who {
     Assignee,
     Queue,
     Agent,
+}
+
+/// For whom a turn in the thread of a task's agent is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Whose {
+    /// The task's open run.
+    Own,
+    /// Somebody talks to the agent there.
+    Beside,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +48,8 @@ pub(super) struct Task {
     pub policy: Policy,
     pub attempts: Vec<(AttemptStatus, AttemptCause)>,
     pub held: bool,
+    /// The turns of its agent's thread, the one at work in front.
+    pub thread: VecDeque<Whose>,
     pub paused_from: Option<TaskStatus>,
     pub retry_at: Option<i64>,
     pub timeout_at: Option<i64>,

@@ -32,6 +32,7 @@ impl Model {
             policy: new.policy,
             attempts: Vec::new(),
             held: false,
+            thread: Default::default(),
             paused_from: None,
             retry_at: None,
             timeout_at: None,

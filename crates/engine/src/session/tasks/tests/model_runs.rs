@@ -2,12 +2,16 @@
 
 use factum_model::task::{AttemptCause, AttemptStatus, TaskStatus};
 
-use super::model::{GRACE, Model, Who, open};
+use super::model::{GRACE, Model, Who, Whose, open};
 use crate::session::TimerKind;
 
 impl Model {
     pub(super) fn begin(&mut self, name: &str, cause: AttemptCause) {
-        let queued = self.get(name).who == Who::Queue;
+        let task = self.task(name);
+        let queued = task.who == Who::Queue || !task.thread.is_empty();
+        if task.who == Who::Agent {
+            task.thread.push_back(Whose::Own);
+        }
         let status = if queued { AttemptStatus::Queued } else { AttemptStatus::Running };
         let task = self.task(name);
         task.attempts.push((status, cause));
@@ -29,7 +33,30 @@ impl Model {
         let task = self.task(name);
         task.attempts.last_mut().expect("an attempt").0 = status;
         task.held = false;
+        task.thread.retain(|whose| *whose != Whose::Own);
         (task.timeout_at, task.silent_at, task.cancel_at) = (None, None, None);
+    }
+
+    /// Somebody talks to the agent in the task's thread.
+    pub(super) fn beside(&mut self, name: &str) {
+        self.task(name).thread.push_back(Whose::Beside);
+    }
+
+    /// What somebody asked of the agent there is done. The task's own run may have waited for that.
+    pub(super) fn beside_ended(&mut self, name: &str) {
+        let task = self.task(name);
+        assert_eq!(task.thread.pop_front(), Some(Whose::Beside));
+        if task.thread.front() != Some(&Whose::Own) {
+            return;
+        }
+        task.attempts.last_mut().expect("an attempt").0 = AttemptStatus::Running;
+        if task.paused_from == Some(TaskStatus::Queued) {
+            task.paused_from = Some(TaskStatus::Running);
+        }
+        if task.status == TaskStatus::Queued {
+            self.set(name, TaskStatus::Running);
+        }
+        self.clock(name);
     }
 
     pub(super) fn heard(&mut self, name: &str) {
@@ -163,7 +190,7 @@ impl Model {
 
     pub(super) fn ready(&self, name: &str) -> bool {
         let task = self.get(name);
-        task.status == TaskStatus::Queued && task.run() == Some(AttemptStatus::Queued)
+        task.who == Who::Queue && task.status == TaskStatus::Queued && task.run() == Some(AttemptStatus::Queued)
     }
 
     pub(super) fn claim(&mut self, name: &str) -> bool {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::any_move::{Move, Turn, Work};
 use super::board::Board;
-use super::model::{self, GRACE, Model, Policy, Who, open};
+use super::model::{self, GRACE, Model, Policy, Who, Whose, open};
 use super::model_graph::New;
 use crate::session::tests::world::{ACCOUNT, failure, id};
 use crate::session::{interrupt_turn, tasks};
@@ -106,6 +106,21 @@ impl Both {
             Move::Turn(index, turn) => {
                 let Some(name) = self.pick(index, at_work) else { return };
                 self.turn(&name, *turn);
+            }
+            Move::Beside(index) => {
+                let talked_to = |model: &Model, name: &str| {
+                    let task = model.get(name);
+                    task.who == Who::Agent && open(task.status) && !task.attempts.is_empty() && task.thread.len() < 3
+                };
+                let Some(name) = self.pick(index, talked_to) else { return };
+                self.board.submit_beside(&name);
+                self.model.beside(&name);
+            }
+            Move::BesideEnds(index) => {
+                let busy = |model: &Model, name: &str| model.get(name).thread.front() == Some(&Whose::Beside);
+                let Some(name) = self.pick(index, busy) else { return };
+                self.board.thread_completes(&name);
+                self.model.beside_ended(&name);
             }
             Move::Pass(ms) => {
                 self.board.pass(*ms);
@@ -294,10 +309,10 @@ impl Both {
     }
 }
 
-/// Whether an agent has a turn for the task.
+/// Whether an agent's turn for the task runs.
 fn at_work(model: &Model, name: &str) -> bool {
     let task = model.get(name);
-    task.who == Who::Agent && task.run().is_some()
+    task.who == Who::Agent && task.run() == Some(AttemptStatus::Running)
 }
 
 fn same(row: &TaskRow, name: &str, task: &model::Task) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use factum_model::Event;
 use factum_model::task::TaskStatus;
+use factum_model::{Event, Fact};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -43,18 +43,24 @@ proptest! {
 fn the_moves_of_the_property_see_everything() {
     let mut runner = TestRunner::deterministic();
     let (mut moved, mut reached, mut facts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for _ in 0..25 {
+    let mut waited = 0;
+    for _ in 0..40 {
         let moves = proptest::collection::vec(any_move(), MOVES_MAX).new_tree(&mut runner).expect("moves").current();
         let both = play(&moves);
         reached.extend(both.model.tasks.values().map(|task| task.status));
         moved.extend(both.board.watch.moved.iter().copied());
         let log = events(&both.board);
         facts.extend(log.iter().map(|event| event.fact.type_name()));
+        waited += log
+            .iter()
+            .filter(|event| matches!(&event.fact, Fact::TaskStarted(fact) if fact.started_by == "runtime://queue"))
+            .count();
         both.model.tasks.keys().for_each(|name| reads_the_same(&both, &log, name));
     }
     reached.extend(moved.iter().flat_map(|(from, to)| [*from, *to]));
     assert_eq!(reached, TaskStatus::ALL.into_iter().collect(), "every status");
     assert!(moved.len() > 60, "{} moves", moved.len());
+    assert!(waited > 0, "no agent's turn ever waited behind another");
     for fact in ["task.recalled", "run.released", "task.lost", "task.timed_out", "task.retrying", "task.archived"] {
         assert!(facts.contains(fact), "{fact} never happened");
     }

@@ -1,0 +1,717 @@
+//! Each version's requests as they are understood, and its answers as they are written, as literals.
+
+use a2a::{
+    A2AError, Artifact, Message, Part, Role, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig, TaskState, TaskStatus, TaskStatusUpdateEvent,
+};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::error::details;
+
+/// An operation as JSON: what it is, and its request in the words of 1.0.
+fn told(operation: &Operation) -> Value {
+    let sent = |name: &str, sent: &crate::server::Sent| {
+        let mut told = json!({ name: sent.request });
+        if let Some(id) = &sent.own_task_id {
+            told["ownTaskId"] = json!(id);
+        }
+        if let Some(key) = &sent.idempotency_key {
+            told["idempotencyKey"] = json!(key);
+        }
+        told
+    };
+    match operation {
+        Operation::SendMessage(of) => sent("send", of),
+        Operation::StreamMessage(of) => sent("stream", of),
+        Operation::GetTask(request) => json!({ "get": request }),
+        Operation::ListTasks(request) => json!({ "list": request }),
+        Operation::CancelTask(request) => json!({ "cancel": request }),
+        Operation::Subscribe(request, after) => json!({ "subscribe": request, "after": after }),
+        Operation::CreatePushConfig(config) => json!({ "createPush": config }),
+        Operation::GetPushConfig(request) => json!({ "getPush": request }),
+        Operation::AnyPushConfig(request) => json!({ "anyPush": request }),
+        Operation::ListPushConfigs(request) => json!({ "listPush": request }),
+        Operation::DeletePushConfig(request) => json!({ "deletePush": request }),
+        Operation::ExtendedCard(request) => json!({ "card": request }),
+    }
+}
+
+fn read(dialect: Dialect, name: Name, params: &Value) -> Result<Value, A2AError> {
+    let around = Around { idempotency_key: None, after: Some(7) };
+    dialect.read(name, Some(&params.to_string()), around).map(|operation| told(&operation))
+}
+
+#[track_caller]
+fn check(dialect: Dialect, name: Name, params: Value, expected: Value) {
+    assert_eq!(read(dialect, name, &params).unwrap(), expected, "{dialect:?} {name:?} {params}");
+}
+
+/// The fields that are said to be wrong.
+#[track_caller]
+fn wrong(dialect: Dialect, name: Name, params: Value) -> Vec<String> {
+    let error = read(dialect, name, &params).expect_err(&params.to_string());
+    assert_eq!(error.code, -32602, "{error:?}");
+    let violations = details(&error).into_iter().filter_map(|detail| detail["fieldViolations"].as_array().cloned());
+    violations.flatten().map(|one| one["field"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn requests_of_1_0() {
+    let message = json!({
+        "messageId": "m", "role": "ROLE_USER", "contextId": "c", "taskId": "t", "extensions": ["e"], "referenceTaskIds": ["r"],
+        "metadata": { "k": [1] },
+        "parts": [
+            { "text": "hi" },
+            { "raw": "AAE=", "filename": "f", "mediaType": "image/png" },
+            { "url": "https://example.com/f", "metadata": { "a": 1 } },
+            { "data": [1, { "x": null }] },
+        ],
+    });
+    let configuration = json!({
+        "acceptedOutputModes": ["text/plain"], "historyLength": 0, "returnImmediately": true,
+        "taskPushNotificationConfig": { "url": "https://example.com", "token": "s", "authentication": { "scheme": "Bearer" } },
+    });
+    let request =
+        json!({ "message": message, "configuration": configuration, "metadata": { "m": true }, "tenant": "acme" });
+    check(Dialect::V1_0, Name::SendMessage, request.clone(), json!({ "send": request }));
+    check(Dialect::V1_0, Name::StreamMessage, request.clone(), json!({ "stream": request }));
+
+    let with_unknown = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "" }], "new": 1 }, "newer": {} });
+    let without = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "" }] } });
+    check(Dialect::V1_0, Name::SendMessage, with_unknown, json!({ "send": without }));
+
+    let same = [
+        (Name::GetTask, "get", json!({ "id": "t", "historyLength": 2, "tenant": "acme" })),
+        (Name::CancelTask, "cancel", json!({ "id": "t", "metadata": { "why": "x" } })),
+        (Name::CreatePushConfig, "createPush", json!({ "taskId": "t", "url": "https://example.com", "id": "c" })),
+        (Name::GetPushConfig, "getPush", json!({ "taskId": "t", "id": "c" })),
+        (Name::ListPushConfigs, "listPush", json!({ "taskId": "t", "pageSize": 5, "pageToken": "p" })),
+        (Name::DeletePushConfig, "deletePush", json!({ "taskId": "t", "id": "c" })),
+        (Name::ExtendedCard, "card", json!({ "tenant": "acme" })),
+        (
+            Name::ListTasks,
+            "list",
+            json!({
+                "contextId": "c", "status": "TASK_STATE_WORKING", "pageSize": 100, "pageToken": "p", "historyLength": 0,
+                "statusTimestampAfter": "2026-01-31T12:00:00Z", "includeArtifacts": true,
+            }),
+        ),
+    ];
+    for (name, word, params) in same {
+        check(Dialect::V1_0, name, params.clone(), json!({ word: params }));
+    }
+    check(Dialect::V1_0, Name::Subscribe, json!({ "id": "t" }), json!({ "subscribe": { "id": "t" }, "after": 7 }));
+    let empty = json!({ "contextId": "", "pageToken": "", "status": "TASK_STATE_UNSPECIFIED" });
+    check(Dialect::V1_0, Name::ListTasks, empty, json!({ "list": {} }));
+    for params in [None, Some("null"), Some("{}")] {
+        let operation = Dialect::V1_0.read(Name::ListTasks, params, Around::default()).unwrap();
+        assert_eq!(told(&operation), json!({ "list": {} }));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let part = json!([{ "text": "x" }]);
+    let table = [
+        (json!({}), vec!["message"]),
+        (json!({ "message": { "role": "ROLE_USER", "parts": part } }), vec!["message.messageId"]),
+        (json!({ "message": { "messageId": "m", "parts": part } }), vec!["message.role"]),
+        (json!({ "message": { "messageId": "m", "role": "ROLE_USER" } }), vec!["message.parts"]),
+        (json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [] } }), vec!["message.parts"]),
+        (json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{}] } }), vec!["message.parts[0]"]),
+        (
+            json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "raw": "?" }] } }),
+            vec!["message.parts[0]"],
+        ),
+        (json!({ "message": { "messageId": "m", "role": "ROLE_AGENT", "parts": part } }), vec!["message.role"]),
+        (json!({ "message": { "messageId": "m", "role": "user", "parts": part } }), vec!["message.role"]),
+        (json!({ "message": { "messageId": "m", "role": "ROLE_UNSPECIFIED", "parts": part } }), vec!["message.role"]),
+        (
+            json!({ "message": { "messageId": "", "role": "", "parts": [] } }),
+            vec!["message.messageId", "message.parts", "message.role"],
+        ),
+        (
+            json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": part }, "configuration": { "historyLength": -1 } }),
+            vec!["configuration.historyLength"],
+        ),
+        (
+            json!({
+                "message": { "messageId": "m", "role": "ROLE_USER", "parts": part },
+                "configuration": { "taskPushNotificationConfig": { "url": "", "authentication": { "scheme": "" } } },
+            }),
+            vec![
+                "configuration.taskPushNotificationConfig.url",
+                "configuration.taskPushNotificationConfig.authentication.scheme",
+            ],
+        ),
+    ];
+    for (params, fields) in table {
+        assert_eq!(wrong(Dialect::V1_0, Name::SendMessage, params.clone()), fields, "{params}");
+    }
+    let others = [
+        (Name::GetTask, json!({}), vec!["id"]),
+        (Name::GetTask, json!({ "id": "" }), vec!["id"]),
+        (Name::GetTask, json!({ "id": 5 }), vec!["id"]),
+        (Name::GetTask, json!({ "id": "t", "historyLength": -5 }), vec!["historyLength"]),
+        (Name::ListTasks, json!({ "pageSize": 0 }), vec!["pageSize"]),
+        (Name::ListTasks, json!({ "pageSize": 101, "historyLength": -1 }), vec!["pageSize", "historyLength"]),
+        (Name::ListTasks, json!({ "status": "TASK_STATE_RUNNING" }), vec!["status"]),
+        (Name::ListTasks, json!({ "statusTimestampAfter": "yesterday" }), vec!["statusTimestampAfter"]),
+        (Name::CreatePushConfig, json!({ "url": "u" }), vec!["taskId"]),
+        (Name::CreatePushConfig, json!({ "taskId": "t" }), vec!["url"]),
+        (Name::DeletePushConfig, json!({ "taskId": "t" }), vec!["id"]),
+    ];
+    for (name, params, fields) in others {
+        assert_eq!(wrong(Dialect::V1_0, name, params.clone()), fields, "{params}");
+    }
+    for params in [json!([]), json!("text"), json!(7)] {
+        assert_eq!(wrong(Dialect::V1_0, Name::GetTask, params), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn requests_of_0_3() {
+    let message = json!({
+        "kind": "message", "messageId": "m", "role": "user", "contextId": "c", "taskId": "t", "metadata": { "k": 1 },
+        "parts": [
+            { "kind": "text", "text": "hi", "metadata": { "a": 1 } },
+            { "kind": "file", "file": { "bytes": "AAE=", "name": "f", "mimeType": "image/png" } },
+            { "kind": "file", "file": { "uri": "https://example.com/f" } },
+            { "kind": "data", "data": { "data": 1 } },
+            { "kind": "data", "data": { "value": [1] }, "metadata": { "data_part_compat": true } },
+        ],
+    });
+    let configuration = json!({
+        "acceptedOutputModes": ["text/plain"], "historyLength": 3, "blocking": false,
+        "pushNotificationConfig": { "id": "p", "url": "https://example.com", "token": "s",
+            "authentication": { "schemes": ["Basic", "Bearer"], "credentials": "x" } },
+    });
+    let understood = json!({
+        "message": {
+            "messageId": "m", "role": "ROLE_USER", "contextId": "c", "taskId": "t", "metadata": { "k": 1 },
+            "parts": [
+                { "text": "hi", "metadata": { "a": 1 } },
+                { "raw": "AAE=", "filename": "f", "mediaType": "image/png" },
+                { "url": "https://example.com/f" },
+                { "data": { "data": 1 } },
+                { "data": [1] },
+            ],
+        },
+        "configuration": {
+            "acceptedOutputModes": ["text/plain"], "historyLength": 3, "returnImmediately": true,
+            "taskPushNotificationConfig": { "id": "p", "url": "https://example.com", "token": "s",
+                "authentication": { "scheme": "Basic", "credentials": "x" } },
+        },
+        "metadata": { "m": true },
+    });
+    let request = json!({ "message": message, "configuration": configuration, "metadata": { "m": true } });
+    check(Dialect::V0_3, Name::SendMessage, request.clone(), json!({ "send": understood }));
+    check(Dialect::V0_3, Name::StreamMessage, request, json!({ "stream": understood }));
+
+    let plain = json!({ "role": "user", "messageId": "m", "parts": [{ "kind": "text", "text": "x" }] });
+    let waits = |said: Value| {
+        let params = json!({ "message": plain, "configuration": { "blocking": said } });
+        read(Dialect::V0_3, Name::SendMessage, &params).unwrap()["send"]["configuration"]["returnImmediately"].clone()
+    };
+    assert_eq!([waits(json!(true)), waits(json!(false)), waits(Value::Null)], [json!(false), json!(true), Value::Null]);
+
+    let table = [
+        (
+            Name::GetTask,
+            json!({ "id": "t", "historyLength": 2, "metadata": {} }),
+            json!({ "get": { "id": "t", "historyLength": 2 } }),
+        ),
+        (
+            Name::CancelTask,
+            json!({ "id": "t", "metadata": { "why": 1 } }),
+            json!({ "cancel": { "id": "t", "metadata": { "why": 1 } } }),
+        ),
+        (Name::Subscribe, json!({ "id": "t" }), json!({ "subscribe": { "id": "t" }, "after": 7 })),
+        (
+            Name::CreatePushConfig,
+            json!({ "taskId": "t", "pushNotificationConfig": { "url": "u" } }),
+            json!({ "createPush": { "taskId": "t", "id": "t", "url": "u" } }),
+        ),
+        (Name::GetPushConfig, json!({ "id": "t" }), json!({ "anyPush": { "taskId": "t" } })),
+        (
+            Name::GetPushConfig,
+            json!({ "id": "t", "pushNotificationConfigId": "c" }),
+            json!({ "getPush": { "taskId": "t", "id": "c" } }),
+        ),
+        (Name::ListPushConfigs, json!({ "id": "t" }), json!({ "listPush": { "taskId": "t" } })),
+        (
+            Name::DeletePushConfig,
+            json!({ "id": "t", "pushNotificationConfigId": "c" }),
+            json!({ "deletePush": { "taskId": "t", "id": "c" } }),
+        ),
+        (Name::ExtendedCard, json!({}), json!({ "card": {} })),
+    ];
+    for (name, params, expected) in table {
+        check(Dialect::V0_3, name, params, expected);
+    }
+}
+
+#[test]
+fn what_is_wrong_in_0_3_is_named() {
+    let with = |parts: Value| json!({ "message": { "messageId": "m", "role": "user", "parts": parts } });
+    let table = [
+        (json!({}), "message"),
+        (json!({ "message": { "role": "user", "parts": [{ "kind": "text", "text": "x" }] } }), "message.messageId"),
+        (
+            json!({ "message": { "messageId": "m", "role": "system", "parts": [{ "kind": "text", "text": "x" }] } }),
+            "message.role",
+        ),
+        (
+            json!({ "message": { "messageId": "m", "role": "agent", "parts": [{ "kind": "text", "text": "x" }] } }),
+            "message.role",
+        ),
+        (with(json!([])), "message.parts"),
+        (with(json!([{ "kind": "text" }])), "message.parts[0].text"),
+        (with(json!([{ "kind": "text", "text": "x" }, { "kind": "video" }])), "message.parts[1]"),
+        (with(json!([{}])), "message.parts[0]"),
+        (with(json!([{ "kind": "file", "file": {} }])), "message.parts[0].file"),
+        (with(json!([{ "kind": "file", "file": { "bytes": "?" } }])), "message.parts[0].file.bytes"),
+        (with(json!([{ "kind": "file", "file": { "bytes": "AA==", "uri": "u" } }])), "message.parts[0].file"),
+    ];
+    for (params, field) in table {
+        assert_eq!(wrong(Dialect::V0_3, Name::SendMessage, params.clone()), [field], "{params}");
+    }
+    assert_eq!(wrong(Dialect::V0_3, Name::DeletePushConfig, json!({ "id": "t" })), ["pushNotificationConfigId"]);
+}
+
+/// What the official clients of 0.3 send over HTTP+JSON: the protobuf definition, one with underscores and one without.
+#[test]
+fn requests_of_0_3_over_http() {
+    let underscores = json!({
+        "request": {
+            "message_id": "m", "context_id": "c", "role": "ROLE_USER",
+            "content": [
+                { "text": "hi" },
+                { "file": { "file_with_bytes": "AAE=", "mime_type": "image/png", "name": "f" } },
+                { "data": { "data": { "x": 1 } } },
+            ],
+        },
+        "configuration": { "accepted_output_modes": ["text/plain"], "history_length": 2, "blocking": true },
+        "metadata": {},
+    });
+    let camel = json!({
+        "message": {
+            "messageId": "m", "contextId": "c", "role": "ROLE_USER",
+            "content": [
+                { "text": "hi" },
+                { "file": { "fileWithBytes": "AAE=", "mimeType": "image/png", "name": "f" } },
+                { "data": { "data": { "x": 1 } } },
+            ],
+        },
+        "configuration": { "acceptedOutputModes": ["text/plain"], "historyLength": 2, "blocking": true },
+        "metadata": {},
+    });
+    let understood = json!({
+        "message": {
+            "messageId": "m", "contextId": "c", "role": "ROLE_USER",
+            "parts": [
+                { "text": "hi" },
+                { "raw": "AAE=", "filename": "f", "mediaType": "image/png" },
+                { "data": { "x": 1 } },
+            ],
+        },
+        "configuration": { "acceptedOutputModes": ["text/plain"], "historyLength": 2, "returnImmediately": false },
+        "metadata": {},
+    });
+    for request in [underscores, camel] {
+        check(Dialect::V0_3Http, Name::SendMessage, request, json!({ "send": understood }));
+    }
+    let push = json!({ "url": "u", "id": "c", "authentication": { "schemes": ["Bearer"] } });
+    let expected =
+        json!({ "createPush": { "taskId": "t", "url": "u", "id": "c", "authentication": { "scheme": "Bearer" } } });
+    for body in [
+        json!({ "parent": "tasks/t", "config_id": "c", "config": { "name": "n", "push_notification_config": push } }),
+        json!({ "name": "n", "pushNotificationConfig": push }),
+    ] {
+        let params = push_params_0_3("t", body.as_object().unwrap().clone());
+        check(Dialect::V0_3Http, Name::CreatePushConfig, serde_json::from_str(&params).unwrap(), expected.clone());
+    }
+}
+
+#[test]
+fn requests_of_april_2025() {
+    let params = json!({
+        "id": "mine", "sessionId": "s", "historyLength": 2, "metadata": { "m": 1 }, "acceptedOutputModes": ["text"],
+        "pushNotification": { "url": "u", "authentication": { "schemes": ["bearer"] } },
+        "message": { "role": "user", "parts": [
+            { "type": "text", "text": "hi" },
+            { "type": "file", "file": { "uri": "https://example.com/f", "mimeType": "image/png" } },
+            { "type": "data", "data": { "x": 1 } },
+        ] },
+    });
+    for (name, word) in [(Name::SendMessage, "send"), (Name::StreamMessage, "stream")] {
+        let mut told = read(Dialect::April2025, name, &params).unwrap();
+        let id = told[word]["message"]["messageId"].take();
+        assert!(id.as_str().is_some_and(|id| !id.is_empty()), "one is made: {told}");
+        let expected = json!({
+            word: {
+                "message": {
+                    "messageId": null, "role": "ROLE_USER", "contextId": "s",
+                    "parts": [
+                        { "text": "hi" },
+                        { "url": "https://example.com/f", "mediaType": "image/png" },
+                        { "data": { "x": 1 } },
+                    ],
+                },
+                "configuration": {
+                    "acceptedOutputModes": ["text"], "historyLength": 2,
+                    "taskPushNotificationConfig": { "id": "mine", "url": "u", "authentication": { "scheme": "bearer" } },
+                },
+                "metadata": { "m": 1 },
+            },
+            "ownTaskId": "mine",
+        });
+        assert_eq!(told, expected);
+    }
+    let set = json!({ "id": "t", "pushNotificationConfig": { "url": "u" } });
+    check(
+        Dialect::April2025,
+        Name::CreatePushConfig,
+        set,
+        json!({ "createPush": { "taskId": "t", "id": "t", "url": "u" } }),
+    );
+    check(Dialect::April2025, Name::GetPushConfig, json!({ "id": "t" }), json!({ "anyPush": { "taskId": "t" } }));
+    assert_eq!(
+        wrong(Dialect::April2025, Name::SendMessage, json!({ "message": { "role": "user", "parts": [] } })),
+        ["id"]
+    );
+    let empty = json!({ "id": "", "message": { "role": "user", "parts": [] } });
+    assert_eq!(wrong(Dialect::April2025, Name::SendMessage, empty), ["id"]);
+}
+
+fn message() -> Message {
+    Message {
+        message_id: "m".into(),
+        context_id: Some("c".into()),
+        task_id: Some("t".into()),
+        ..Message::new(Role::Agent, vec![Part::text("hi")])
+    }
+}
+
+fn artifact() -> Artifact {
+    let parts = vec![
+        Part::raw(vec![0, 1]).with_filename("f").with_media_type("image/png"),
+        Part::url("https://example.com/f"),
+        Part::data(json!({ "x": 1 })),
+        Part::data(json!([1])),
+    ];
+    Artifact {
+        artifact_id: "a".into(),
+        name: Some("n".into()),
+        description: None,
+        parts,
+        metadata: None,
+        extensions: None,
+    }
+}
+
+fn task(state: TaskState) -> Task {
+    let timestamp = Some("2026-01-31T12:00:00Z".parse().unwrap());
+    Task {
+        id: "t".into(),
+        context_id: "c".into(),
+        status: TaskStatus { state, message: Some(message()), timestamp },
+        artifacts: Some(vec![artifact()]),
+        history: Some(vec![message()]),
+        metadata: Some([("k".to_owned(), json!(1))].into()),
+    }
+}
+
+fn written(dialect: Dialect, outcome: &Outcome) -> Value {
+    let mut out = Vec::new();
+    dialect.write(outcome, &mut out);
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn answers_of_1_0() {
+    let outcome = Outcome::Sent(SendMessageResponse::Task(task(TaskState::InputRequired)));
+    let message =
+        json!({ "messageId": "m", "contextId": "c", "taskId": "t", "role": "ROLE_AGENT", "parts": [{ "text": "hi" }] });
+    let expected = json!({
+        "id": "t",
+        "contextId": "c",
+        "status": { "state": "TASK_STATE_INPUT_REQUIRED", "message": message, "timestamp": "2026-01-31T12:00:00Z" },
+        "artifacts": [{ "artifactId": "a", "name": "n", "parts": [
+            { "raw": "AAE=", "filename": "f", "mediaType": "image/png" },
+            { "url": "https://example.com/f" },
+            { "data": { "x": 1 } },
+            { "data": [1] },
+        ] }],
+        "history": [message],
+        "metadata": { "k": 1 },
+    });
+    assert_eq!(written(Dialect::V1_0, &outcome), json!({ "task": expected }));
+    assert_eq!(written(Dialect::V1_0, &Outcome::Task(task(TaskState::InputRequired))), expected);
+    assert_eq!(written(Dialect::V1_0, &Outcome::Deleted), json!({}));
+    let empty = a2a::ListTasksResponse { tasks: vec![], next_page_token: String::new(), page_size: 50, total_size: 0 };
+    let all_four = json!({ "tasks": [], "nextPageToken": "", "pageSize": 50, "totalSize": 0 });
+    assert_eq!(written(Dialect::V1_0, &Outcome::Tasks(empty)), all_four);
+}
+
+#[test]
+fn answers_of_0_3() {
+    let message = json!({
+        "kind": "message", "messageId": "m", "contextId": "c", "taskId": "t", "role": "agent",
+        "parts": [{ "kind": "text", "text": "hi" }],
+    });
+    let expected = json!({
+        "kind": "task",
+        "id": "t",
+        "contextId": "c",
+        "status": { "state": "auth-required", "message": message, "timestamp": "2026-01-31T12:00:00Z" },
+        "artifacts": [{ "artifactId": "a", "name": "n", "parts": [
+            { "kind": "file", "file": { "bytes": "AAE=", "name": "f", "mimeType": "image/png" } },
+            { "kind": "file", "file": { "uri": "https://example.com/f" } },
+            { "kind": "data", "data": { "x": 1 } },
+            { "kind": "data", "data": { "value": [1] }, "metadata": { "data_part_compat": true } },
+        ] }],
+        "history": [message],
+        "metadata": { "k": 1 },
+    });
+    for outcome in [
+        Outcome::Sent(SendMessageResponse::Task(task(TaskState::AuthRequired))),
+        Outcome::Task(task(TaskState::AuthRequired)),
+    ] {
+        assert_eq!(written(Dialect::V0_3, &outcome), expected);
+    }
+    let bare = Outcome::Sent(SendMessageResponse::Message(self::message()));
+    assert_eq!(written(Dialect::V0_3, &bare), message);
+    assert_eq!(written(Dialect::V0_3, &Outcome::Deleted), Value::Null);
+}
+
+#[test]
+fn answers_of_april_2025() {
+    let message = json!({ "role": "agent", "parts": [{ "type": "text", "text": "hi" }] });
+    let expected = json!({
+        "id": "t",
+        "sessionId": "c",
+        "status": { "state": "input-required", "message": message, "timestamp": "2026-01-31T12:00:00Z" },
+        "artifacts": [{ "name": "n", "index": 0, "parts": [
+            { "type": "file", "file": { "bytes": "AAE=", "name": "f", "mimeType": "image/png" } },
+            { "type": "file", "file": { "uri": "https://example.com/f" } },
+            { "type": "data", "data": { "x": 1 } },
+            { "type": "data", "data": { "value": [1] }, "metadata": { "data_part_compat": true } },
+        ] }],
+        "history": [message],
+        "metadata": { "k": 1 },
+    });
+    assert_eq!(written(Dialect::April2025, &Outcome::Task(task(TaskState::AuthRequired))), expected);
+    let bare = Outcome::Sent(SendMessageResponse::Message(self::message()));
+    let around = json!({ "id": "t", "sessionId": "c", "status": { "state": "completed", "message": message } });
+    assert_eq!(written(Dialect::April2025, &bare), around);
+}
+
+#[test]
+fn states_in_every_dialect() {
+    let table = [
+        (TaskState::Unspecified, "unknown", "unknown", "TASK_STATE_UNSPECIFIED"),
+        (TaskState::Submitted, "submitted", "submitted", "TASK_STATE_SUBMITTED"),
+        (TaskState::Working, "working", "working", "TASK_STATE_WORKING"),
+        (TaskState::InputRequired, "input-required", "input-required", "TASK_STATE_INPUT_REQUIRED"),
+        (TaskState::AuthRequired, "auth-required", "input-required", "TASK_STATE_AUTH_REQUIRED"),
+        (TaskState::Completed, "completed", "completed", "TASK_STATE_COMPLETED"),
+        (TaskState::Canceled, "canceled", "canceled", "TASK_STATE_CANCELLED"),
+        (TaskState::Failed, "failed", "failed", "TASK_STATE_FAILED"),
+        (TaskState::Rejected, "rejected", "failed", "TASK_STATE_REJECTED"),
+    ];
+    for (state, v0_3, april, http) in table {
+        let outcome = Outcome::Task(task(state));
+        let state = |dialect| written(dialect, &outcome)["status"]["state"].clone();
+        assert_eq!(
+            [Dialect::V0_3, Dialect::Either, Dialect::April2025, Dialect::V0_3Http].map(state),
+            [json!(v0_3), json!(v0_3), json!(april), json!(http)]
+        );
+    }
+}
+
+/// Where a request does not tell, each version finds exactly its own answer among the fields.
+#[test]
+fn both_in_one_hold_both() {
+    fn holds(both: &Value, one: &Value) -> bool {
+        match (both, one) {
+            (Value::Object(both), Value::Object(one)) => {
+                one.iter().all(|(name, value)| both.get(name).is_some_and(|both| holds(both, value)))
+            }
+            (Value::Array(both), Value::Array(one)) => {
+                both.len() == one.len() && both.iter().zip(one).all(|(both, one)| holds(both, one))
+            }
+            (both, one) => both == one,
+        }
+    }
+    let task = Outcome::Task(task(TaskState::Working));
+    let both = written(Dialect::Either, &task);
+    for dialect in [Dialect::V0_3, Dialect::April2025] {
+        let one = written(dialect, &task);
+        assert!(holds(&both, &one), "{dialect:?}: {both} does not hold {one}");
+    }
+    for item in items() {
+        let written = |dialect| {
+            let items = StreamWriter::new(dialect).write(&item);
+            items.iter().map(|item| serde_json::from_slice(item).unwrap()).collect::<Vec<Value>>()
+        };
+        let both = written(Dialect::Either);
+        assert!(holds(&both[0], &written(Dialect::V0_3)[0]));
+        if !matches!(item, StreamResponse::Task(_)) {
+            assert!(holds(&both[0], &written(Dialect::April2025)[0]));
+        }
+    }
+}
+
+fn items() -> [StreamResponse; 3] {
+    let status = |state| TaskStatus { state, message: None, timestamp: None };
+    [
+        StreamResponse::Task(Task { history: None, metadata: None, ..task(TaskState::Working) }),
+        StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: "t".into(),
+            context_id: "c".into(),
+            artifact: Artifact { artifact_id: "b".into(), parts: vec![Part::text("x")], ..artifact() },
+            append: Some(false),
+            last_chunk: Some(true),
+            metadata: None,
+        }),
+        StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+            task_id: "t".into(),
+            context_id: "c".into(),
+            status: status(TaskState::Completed),
+            metadata: None,
+        }),
+    ]
+}
+
+#[test]
+fn streams_in_every_dialect() {
+    let all = |dialect| {
+        let mut writer = StreamWriter::new(dialect);
+        let items = items().map(|item| writer.write(&item));
+        items.into_iter().flatten().map(|item| serde_json::from_slice(&item).unwrap()).collect::<Vec<Value>>()
+    };
+    let v1_0 = all(Dialect::V1_0);
+    assert_eq!(v1_0[0]["task"]["id"], "t");
+    assert_eq!(
+        v1_0[1..],
+        [
+            json!({ "artifactUpdate": { "taskId": "t", "contextId": "c", "append": false, "lastChunk": true,
+                "artifact": { "artifactId": "b", "name": "n", "parts": [{ "text": "x" }] } } }),
+            json!({ "statusUpdate": { "taskId": "t", "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" } } }),
+        ]
+    );
+    let v0_3 = all(Dialect::V0_3);
+    assert_eq!(v0_3[0]["kind"], "task");
+    assert_eq!(
+        v0_3[1..],
+        [
+            json!({ "kind": "artifact-update", "taskId": "t", "contextId": "c", "append": false, "lastChunk": true,
+                "artifact": { "artifactId": "b", "name": "n", "parts": [{ "kind": "text", "text": "x" }] } }),
+            json!({ "kind": "status-update", "taskId": "t", "contextId": "c", "status": { "state": "completed" }, "final": true }),
+        ]
+    );
+    let april = all(Dialect::April2025);
+    assert_eq!(april[0]["final"], false);
+    assert_eq!((&april[1]["id"], &april[1]["artifact"]["index"]), (&json!("t"), &json!(0)));
+    assert_eq!(
+        april[2..],
+        [
+            json!({ "id": "t", "artifact": { "name": "n", "index": 1, "append": false, "lastChunk": true,
+                "parts": [{ "type": "text", "text": "x" }] } }),
+            json!({ "id": "t", "status": { "state": "completed" }, "final": true }),
+        ]
+    );
+    let http = all(Dialect::V0_3Http);
+    assert_eq!(
+        http[0]["task"]["artifacts"][0]["parts"],
+        json!([
+            { "file": { "fileWithBytes": "AAE=", "name": "f", "mimeType": "image/png" } },
+            { "file": { "fileWithUri": "https://example.com/f" } },
+            { "data": { "data": { "x": 1 } } },
+            { "data": { "data": { "value": [1] } } },
+        ])
+    );
+    assert_eq!(http[0]["task"]["status"]["message"]["content"], json!([{ "text": "hi" }]));
+    assert_eq!(
+        http[2],
+        json!({ "statusUpdate": { "taskId": "t", "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" }, "final": true } })
+    );
+}
+
+#[test]
+fn push_configurations_in_every_dialect() {
+    let config = TaskPushNotificationConfig {
+        url: "u".into(),
+        id: Some("c".into()),
+        task_id: "t".into(),
+        token: None,
+        authentication: Some(a2a::AuthenticationInfo { scheme: "Bearer".into(), credentials: None }),
+        tenant: None,
+    };
+    let nested = json!({ "id": "c", "url": "u", "authentication": { "schemes": ["Bearer"] } });
+    let table = [
+        (Dialect::V1_0, json!({ "id": "c", "taskId": "t", "url": "u", "authentication": { "scheme": "Bearer" } })),
+        (Dialect::V0_3, json!({ "taskId": "t", "pushNotificationConfig": nested })),
+        (Dialect::April2025, json!({ "id": "t", "pushNotificationConfig": nested })),
+        (Dialect::V0_3Http, json!({ "name": "tasks/t/pushNotificationConfigs/c", "pushNotificationConfig": nested })),
+    ];
+    for (dialect, expected) in table {
+        assert_eq!(written(dialect, &Outcome::PushConfig(config.clone())), expected, "{dialect:?}");
+    }
+    let list = || {
+        Outcome::PushConfigs(a2a::ListTaskPushNotificationConfigsResponse {
+            configs: vec![config.clone()],
+            next_page_token: None,
+        })
+    };
+    assert_eq!(written(Dialect::V0_3, &list()), json!([{ "taskId": "t", "pushNotificationConfig": nested }]));
+    assert_eq!(written(Dialect::V0_3Http, &list())["configs"][0]["name"], "tasks/t/pushNotificationConfigs/c");
+}
+
+#[test]
+fn params_in_a_query() {
+    let pairs = |query: &[(&str, &str)]| {
+        query.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect::<Vec<_>>()
+    };
+    let whole = pairs(&[
+        ("contextId", "c"),
+        ("status", "TASK_STATE_WORKING"),
+        ("pageSize", "50"),
+        ("pageToken", "p"),
+        ("historyLength", "10"),
+        ("statusTimestampAfter", "2026-01-31T12:00:00Z"),
+        ("includeArtifacts", "true"),
+        ("A2A-Version", "1.0"),
+    ]);
+    let expected = json!({ "list": {
+        "contextId": "c", "status": "TASK_STATE_WORKING", "pageSize": 50, "pageToken": "p", "historyLength": 10,
+        "statusTimestampAfter": "2026-01-31T12:00:00Z", "includeArtifacts": true, "tenant": "acme",
+    } });
+    assert_eq!(told(&list_tasks(Some("acme".into()), &whole).unwrap()), expected);
+    let empty = pairs(&[("status", ""), ("pageSize", "")]);
+    assert_eq!(told(&list_tasks(None, &empty).unwrap()), json!({ "list": {} }));
+    let history = pairs(&[("historyLength", "0")]);
+    assert_eq!(
+        told(&get_task("t".into(), None, &history).unwrap()),
+        json!({ "get": { "id": "t", "historyLength": 0 } })
+    );
+
+    // The example of 1.0 §6.5, with everything else that can be wrong.
+    let bad = pairs(&[
+        ("pageSize", "150"),
+        ("historyLength", "-5"),
+        ("status", "TASK_STATE_RUNNING"),
+        ("statusTimestampAfter", "yesterday"),
+        ("includeArtifacts", "yes"),
+    ]);
+    let error = list_tasks(None, &bad).unwrap_err();
+    let violations = details(&error)[1]["fieldViolations"].as_array().unwrap().clone();
+    let mut fields: Vec<_> = violations.iter().map(|one| one["field"].as_str().unwrap()).collect();
+    fields.sort_unstable();
+    assert_eq!(fields, ["historyLength", "includeArtifacts", "pageSize", "status", "statusTimestampAfter"]);
+    for wrong in ["x", "1.5", "99999999999"] {
+        assert!(get_task("t".into(), None, &pairs(&[("historyLength", wrong)])).is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,79 @@
+//! A store that a runtime can be cut off from, as by a crash: what it wrote before stays, what it writes after never arrives.
+//! The next runtime gets the same store through a handle of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use factum_store::*;
+use tokio::sync::watch;
+
+pub(super) struct Cut {
+    store: Arc<MemoryStore>,
+    cut: AtomicBool,
+}
+
+impl Cut {
+    pub(super) fn new(store: &Arc<MemoryStore>) -> Arc<Self> {
+        Arc::new(Self { store: store.clone(), cut: AtomicBool::new(false) })
+    }
+
+    pub(super) fn cut(&self) {
+        self.cut.store(true, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Store for Cut {
+    fn append(&self, commit: Commit, done: Done) {
+        if self.cut.load(Ordering::SeqCst) {
+            return done(Err(AppendError::Closed));
+        }
+        self.store.append(commit, done);
+    }
+
+    async fn head(&self, stream: &str) -> Result<Option<Head>, ReadError> {
+        self.store.head(stream).await
+    }
+
+    async fn read(&self, stream: &str, from: Sequence, limit: ReadLimit) -> Result<Vec<Record>, ReadError> {
+        self.store.read(stream, from, limit).await
+    }
+
+    async fn read_back(&self, stream: &str, before: Sequence, limit: ReadLimit) -> Result<Vec<Record>, ReadError> {
+        self.store.read_back(stream, before, limit).await
+    }
+
+    async fn feed(&self, after: Position, limit: ReadLimit) -> Result<Vec<StoredCommit>, ReadError> {
+        self.store.feed(after, limit).await
+    }
+
+    fn durable(&self) -> watch::Receiver<Position> {
+        self.store.durable()
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
+        self.store.get(key).await
+    }
+
+    async fn scan(&self, scan: Scan) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+        self.store.scan(scan).await
+    }
+
+    fn put_snapshot(&self, stream: Arc<str>, snapshot: Snapshot) {
+        if !self.cut.load(Ordering::SeqCst) {
+            self.store.put_snapshot(stream, snapshot);
+        }
+    }
+
+    async fn snapshot(&self, stream: &str) -> Result<Option<Snapshot>, ReadError> {
+        self.store.snapshot(stream).await
+    }
+
+    fn poisoned(&self) -> Option<Arc<str>> {
+        self.store.poisoned()
+    }
+
+    async fn close(&self) {}
+}
