@@ -155,7 +155,7 @@ fn follow(
     )
 }
 
-async fn pause(duration: Duration) {
+pub(crate) async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
 

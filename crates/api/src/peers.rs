@@ -16,7 +16,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 
 use crate::casing::Casing;
-use crate::events::{HEARTBEAT, HELLO, Recheck, event_stream};
+use crate::events::{HEARTBEAT, HELLO, Recheck, event_stream, pause};
 use crate::http::peer;
 use crate::limits::check_depth;
 use crate::metrics::Transport;
@@ -149,7 +149,7 @@ impl Frames {
                     return Some([b"event: error\ndata: ", &body[..], b"\n\n"].concat().into());
                 }
             },
-            () = tokio::time::sleep(self.recheck.state.heartbeat) => HEARTBEAT,
+            () = pause(self.recheck.state.heartbeat) => HEARTBEAT,
         };
         self.recheck.still_admitted().await.then_some(frame)
     }

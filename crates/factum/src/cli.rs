@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, call, channel, completions, dev, doctor, job, key, reference, repair, serve, stdio, subagent, tail, task,
+    bench, call, channel, completions, dev, doctor, job, key, peer, reference, repair, serve, stdio, subagent, tail, task,
     verify,
-    bench, call, channel, completions, dev, doctor, job, key, peer, reference, repair, serve, stdio, tail, task, verify,
 };
 use crate::config::{Flags, Loaded, LogLevel, load};
 use crate::failure::EXIT_CODES;

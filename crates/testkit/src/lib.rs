@@ -25,6 +25,6 @@ pub use channel_history::ChannelHistory;
 pub use clients::{Client, Outcome};
 pub use history::History;
 pub use normal::normalise;
-pub use server::{Launch, Output, Server, run};
+pub use server::{Launch, Output, Server, run, run_for};
 pub use sse::{Event, Reader};
 pub use wait::{eventually, within};

@@ -6,13 +6,14 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::clients::{A2a, Grpc, Http, Rpc, WebSocket};
-use crate::wait::within;
+use crate::wait::{PATIENCE, within};
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -170,8 +171,14 @@ pub struct Output {
 
 /// Runs the binary to its end.
 pub async fn run<I: AsRef<OsStr>>(binary: &str, args: impl IntoIterator<Item = I>) -> Output {
+    run_for(PATIENCE, binary, args).await
+}
+
+/// The same, where it may take longer than anything else.
+pub async fn run_for<I: AsRef<OsStr>>(patience: Duration, binary: &str, args: impl IntoIterator<Item = I>) -> Output {
     let mut command = command(Path::new(binary));
-    let output = within("a command", command.args(args).stdin(Stdio::null()).output()).await.unwrap();
+    let ended = tokio::time::timeout(patience, command.args(args).stdin(Stdio::null()).output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("a command took longer than {patience:?}")).unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Output { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }

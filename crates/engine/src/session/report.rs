@@ -49,6 +49,7 @@ pub fn decide_report(
             check("open_actions", state.actions.len() + gated, context.limits.open_actions_max)?;
             answered(&scope, answer_scope, answer, context, &mut events)?;
             bind_actions(turn, &mut events);
+            super::tasks::artifacts_produced(state, &turn.turn_id, context, &mut events);
             if gated > 0 {
                 super::tasks::actions_changed(state, &turn.turn_id, context, &mut events);
             }

@@ -134,11 +134,11 @@ async fn together(all: Vec<Work>, server: &Server) -> Result<(f64, u64)> {
         anyhow::Ok(started.elapsed().as_secs_f64() * 1e3)
     };
     let watch = async {
-        let mut most = server.memory_bytes()?;
+        let (mut most, mut look) = (server.memory_bytes()?, tokio::time::interval(LOOK));
         while !done.is_cancelled() {
             tokio::select! {
                 () = done.cancelled() => {}
-                () = tokio::time::sleep(LOOK) => {}
+                _ = look.tick() => {}
             }
             most = most.max(server.memory_bytes()?);
         }

@@ -5,8 +5,9 @@
 //! its own affair, so a seed makes a run similar, not the same.
 
 use std::path::Path;
+use std::time::Duration;
 
-use factum_testkit::{Server, run, within};
+use factum_testkit::{Server, run_for, within};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use tokio::sync::watch;
@@ -16,6 +17,9 @@ const KILLS_SHORT: u64 = 8;
 const KILLS_LONG: u64 = 300;
 /// The most acknowledgements between two kills.
 const ACKS_BETWEEN_MAX: usize = 300;
+
+/// A store takes as long to check as it is large.
+const VERIFY_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The generation that ends the writers.
 pub(crate) const END: u64 = u64::MAX;
@@ -51,7 +55,7 @@ pub(crate) async fn kill_in_a_loop(
     for kill in 0..kills {
         let more = if rng.random_bool(0.1) { 0 } else { rng.random_range(1..ACKS_BETWEEN_MAX) };
         let target = *acknowledged.borrow() + more;
-        within("acknowledgements", acknowledged.wait_for(|count| *count >= target)).await.unwrap();
+        reach(&mut acknowledged, target).await;
         server.kill().await;
         generation.send_replace(kill * 2 + 1);
         server.restart().await;
@@ -59,12 +63,19 @@ pub(crate) async fn kill_in_a_loop(
     }
     // The last start is written to as well.
     let target = *acknowledged.borrow() + ACKS_BETWEEN_MAX;
-    within("acknowledgements", acknowledged.wait_for(|count| *count >= target)).await.unwrap();
+    reach(&mut acknowledged, target).await;
+}
+
+/// Waits for so many acknowledgements. A server that answers slowly is not one that stands still.
+async fn reach(acknowledged: &mut watch::Receiver<usize>, target: usize) {
+    while *acknowledged.borrow_and_update() < target {
+        within("an acknowledgement", acknowledged.changed()).await.unwrap();
+    }
 }
 
 /// The store of a server that has ended has to be sound. Gives what was said of it.
 pub(crate) async fn verify(data: &Path, seed: u64) -> String {
-    let verified = run(BINARY, ["verify", "--data-dir", data.to_str().unwrap()]).await;
+    let verified = run_for(VERIFY_PATIENCE, BINARY, ["verify", "--data-dir", data.to_str().unwrap()]).await;
     assert_eq!((verified.code, verified.stdout.lines().last()), (Some(0), Some("sound")), "seed {seed}: {verified:?}");
     verified.stdout
 }

@@ -230,3 +230,23 @@ fn without_room_for_a_thread_an_unblocked_task_waits_and_says_so() {
     board.ok("start_task", json!({ "task_id": "t" }));
     assert_eq!(board.status("t"), Running);
 }
+
+/// Seed 000: artifacts are refs and graph edges, so what an agent makes for a task is found from the task.
+#[test]
+fn what_its_agent_keeps_belongs_to_the_task() {
+    let mut board = with_agent(json!({}));
+    board.turn_keeps("t", "report.txt");
+    let task = board.world.state.tasks.get(&crate::session::tests::world::id("t")).expect("a task");
+    let artifact_id = board.last.iter().find_map(|event| event.scope.artifact_id.clone()).expect("an artifact");
+    assert_eq!(task.row.artifacts, ["report.txt", artifact_id.as_str()], "by its name and by its id");
+    let kinds: Vec<(Relationship, EdgeStatus)> = board
+        .last
+        .iter()
+        .filter_map(|event| match &event.fact {
+            factum_model::Fact::TaskDependencyUpdated(fact) => Some((fact.edge.relationship, fact.edge.status)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kinds, [(Relationship::ProducedArtifact, EdgeStatus::Active)]);
+    board.crash();
+}

@@ -2,7 +2,7 @@
 
 use factum_model::commands::*;
 use factum_model::id::*;
-use factum_model::report::{Report, Runner, TurnReport};
+use factum_model::report::{ArtifactDraft, ModelAnswer, Report, Runner, TurnReport};
 use factum_model::task::*;
 use factum_model::value::Failure;
 use factum_model::{Event, Refusal};
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::invariants::{Watch, check_invariants};
-use crate::session::tests::world::{ACCOUNT, World, at, completed, id};
+use crate::session::tests::world::{ACCOUNT, World, at, completed, id, model_answer, model_requested};
 use crate::session::*;
 use crate::{Context, Decision};
 
@@ -261,6 +261,21 @@ impl Board {
         let runner = Runner { thread_id, turn_id: active.turn_id.clone(), attempt: active.attempt };
         let report = Report::TurnFinished { outcome: completed() };
         self.decide(|state, context| decide_report(state, &runner, report, context)).expect("the end of a turn");
+    }
+
+    /// The agent of a task answers, and keeps something beside its answer.
+    pub(super) fn turn_keeps(&mut self, name: &str, artifact: &str) {
+        let attempt = self.attempt(name);
+        let (thread_id, turn_id) = (attempt.thread_id.expect("a thread"), attempt.turn_id.expect("a turn"));
+        let runner = Runner { thread_id: thread_id.clone(), turn_id, attempt: 1 };
+        self.decide(|state, context| decide_report(state, &runner, model_requested(), context)).expect("an intent");
+        let active = self.world.state.thread(&thread_id).and_then(|thread| thread.active.as_ref()).expect("a turn");
+        let OpenModelRequest { request_id, step_id } = active.model_request.clone().expect("a request");
+        let content = parse(json!({ "ref": "blob:sha256:00", "media_type": "text/plain", "size": 2 }));
+        let artifacts = vec![ArtifactDraft { name: Some(artifact.to_owned()), content }];
+        let answer = ModelAnswer { artifacts, ..model_answer(Vec::new()) };
+        let report = Report::ModelCompleted { request_id, step_id, answer };
+        self.decide(|state, context| decide_report(state, &runner, report, context)).expect("an answer");
     }
 
     pub(super) fn turn_completes(&mut self, name: &str) {
