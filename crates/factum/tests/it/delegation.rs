@@ -1,7 +1,7 @@
 //! Two servers, one of which gives tasks to the other: questions, artifacts and cancelling cross over, and killing either
 //! of them at any point neither loses nor doubles anything.
 
-use factum_testkit::{Client, Http, Server, eventually};
+use factum_testkit::{Client, Server, eventually};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -24,17 +24,17 @@ async fn two() -> Two {
 }
 
 /// Gives north a task.
-async fn give(client: &Http, objective: &str) -> Value {
+async fn give(client: &dyn Client, objective: &str) -> Value {
     let task = json!({ "objective": objective, "peer": "north", "auto_complete": true, "status": "queued" });
     client.call("create_task", task).await.unwrap()
 }
 
-async fn get(client: &Http, task: &Value) -> Value {
+async fn get(client: &dyn Client, task: &Value) -> Value {
     client.call("get_task", json!({ "task_id": task["task_id"] })).await.unwrap()
 }
 
 /// Waits until the task stands like this.
-async fn until(client: &Http, task: &Value, status: &str) -> Value {
+async fn until(client: &dyn Client, task: &Value, status: &str) -> Value {
     let got = eventually(status, async || {
         let task = get(client, task).await;
         (task["status"] == status).then_some(task)
@@ -42,7 +42,7 @@ async fn until(client: &Http, task: &Value, status: &str) -> Value {
     got.await
 }
 
-async fn tasks_of(client: &Http) -> Vec<Value> {
+async fn tasks_of(client: &dyn Client) -> Vec<Value> {
     let page = client.call("list_tasks", json!({})).await.unwrap();
     page["tasks"].as_array().unwrap().clone()
 }
