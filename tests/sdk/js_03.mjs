@@ -1,4 +1,4 @@
-// The official JavaScript client that speaks A2A 0.3 (@a2a-js/sdk 0.3.x) as a user would use it: node js_03.mjs URL TRANSPORT
+// The official JavaScript client that speaks A2A 0.3 (@a2a-js/sdk 0.3.x) as a user would use it: node js_03.mjs URL TRANSPORT TOKEN
 //
 // TRANSPORT is JSONRPC or HTTP+JSON. Runs from a folder where the package is installed, and ends with 0 where everything is
 // as it should be.
@@ -12,9 +12,19 @@ const here = createRequire(`${process.cwd()}/`);
 const load = (name) => import(pathToFileURL(here.resolve(name)));
 const { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } = await load('@a2a-js/sdk/client');
 
-const [url, transport] = process.argv.slice(2);
+const [url, transport, token] = process.argv.slice(2);
+const credential = {
+  async before(args) {
+    args.options = { ...args.options, serviceParameters: { authorization: `Bearer ${token}` } };
+  },
+  async after() {},
+};
 const transports = { JSONRPC: () => new JsonRpcTransportFactory(), 'HTTP+JSON': () => new RestTransportFactory() };
-const client = await new ClientFactory({ transports: [transports[transport]()] }).createFromUrl(url);
+const factory = new ClientFactory({
+  transports: [transports[transport]()],
+  clientConfig: { interceptors: [credential] },
+});
+const client = await factory.createFromUrl(url);
 
 function request(text, { task, blocking = true } = {}) {
   const message = { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }] };

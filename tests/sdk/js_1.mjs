@@ -1,4 +1,4 @@
-// The official JavaScript client (@a2a-js/sdk 1.x) as a user would use it: node js_1.mjs URL BINDING
+// The official JavaScript client (@a2a-js/sdk 1.x) as a user would use it: node js_1.mjs URL BINDING TOKEN
 //
 // BINDING is JSONRPC, HTTP+JSON or GRPC. Runs from a folder where the package is installed, and ends with 0 where
 // everything is as it should be.
@@ -14,13 +14,23 @@ const { Role, TaskState } = await load('@a2a-js/sdk');
 const { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } = await load('@a2a-js/sdk/client');
 const { GrpcTransportFactory } = await load('@a2a-js/sdk/client/grpc');
 
-const [url, binding] = process.argv.slice(2);
+const [url, binding, token] = process.argv.slice(2);
+const credential = {
+  async before(args) {
+    args.options = { ...args.options, serviceParameters: { authorization: `Bearer ${token}` } };
+  },
+  async after() {},
+};
 const transports = {
   JSONRPC: () => new JsonRpcTransportFactory(),
   'HTTP+JSON': () => new RestTransportFactory(),
   GRPC: () => new GrpcTransportFactory(),
 };
-const client = await new ClientFactory({ transports: [transports[binding]()] }).createFromUrl(url);
+const factory = new ClientFactory({
+  transports: [transports[binding]()],
+  clientConfig: { interceptors: [credential] },
+});
+const client = await factory.createFromUrl(url);
 
 function request(text, { task, returnImmediately = false } = {}) {
   const message = {

@@ -1,4 +1,5 @@
 """The official Python client that speaks A2A 0.3 (a2a-sdk 0.3.x) as a user would use it: python_03.py URL TRANSPORT
+TOKEN
 
 TRANSPORT is JSONRPC or HTTP+JSON. Ends with 0 where everything is as it should be.
 """
@@ -109,18 +110,18 @@ async def configures_push(plain, streaming, polling):
     await plain.cancel_task(TaskIdParams(id=task.id))
 
 
-async def main(url, transport):
+async def main(url, transport, token):
     checks = [sends, streams, resubscribes, asks, cancels, configures_push]
-    async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+    # Over HTTP+JSON this client passes no credential of an interceptor on, so it is a header of every request.
+    credential = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(timeout=30, trust_env=False, headers=credential) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         how = [{"streaming": False}, {"streaming": True}, {"streaming": False, "polling": True}]
-        clients = [
-            ClientFactory(ClientConfig(httpx_client=http, supported_transports=[transport], **kind)).create(card)
-            for kind in how
-        ]
+        configs = [ClientConfig(httpx_client=http, supported_transports=[transport], **kind) for kind in how]
+        clients = [ClientFactory(config).create(card) for config in configs]
         for check in checks:
             await check(*clients)
             print(f"0.3 {transport}: {check.__name__}", flush=True)
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2]))
+asyncio.run(main(*sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""The official Python client (a2a-sdk 1.x) as a user would use it: python_1.py URL BINDING
+"""The official Python client (a2a-sdk 1.x) as a user would use it: python_1.py URL BINDING TOKEN
 
 BINDING is JSONRPC, HTTP+JSON or GRPC. Ends with 0 where everything is as it should be.
 """
@@ -9,9 +9,17 @@ import uuid
 
 import grpc
 import httpx
-from a2a.client import ClientConfig, create_client
+from a2a.client import AuthInterceptor, ClientConfig, CredentialService, create_client
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2AError, TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+
+
+class Token(CredentialService):
+    def __init__(self, token):
+        self.token = token
+
+    async def get_credentials(self, security_scheme_name, context):
+        return self.token
 
 
 def config(binding, streaming=True, polling=False):
@@ -160,11 +168,12 @@ async def configures_push(plain, streaming, polling):
     await plain.cancel_task(pb.CancelTaskRequest(id=task.id))
 
 
-async def main(url, binding):
+async def main(url, binding, token):
     checks = [sends, streams, subscribes, asks, lists, cancels, configures_push]
-    plain = await create_client(url, config(binding, streaming=False))
-    streaming = await create_client(url, config(binding))
-    polling = await create_client(url, config(binding, streaming=False, polling=True))
+    token = [AuthInterceptor(Token(token))]
+    plain = await create_client(url, config(binding, streaming=False), token)
+    streaming = await create_client(url, config(binding), token)
+    polling = await create_client(url, config(binding, streaming=False, polling=True), token)
     for check in checks:
         await check(plain, streaming, polling)
         print(f"{binding}: {check.__name__}", flush=True)
@@ -172,4 +181,4 @@ async def main(url, binding):
         await client.close()
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2]))
+asyncio.run(main(*sys.argv[1:]))

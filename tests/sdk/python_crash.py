@@ -132,4 +132,4 @@ async def main(url, binding):
     await client.close()
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2]))
+asyncio.run(main(*sys.argv[1:]))

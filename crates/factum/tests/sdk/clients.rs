@@ -3,9 +3,8 @@
 use crate::support::*;
 
 async fn plays(sdk: Sdk, script: &str, binding: &str) {
-    let (_dir, server) = server().await;
-    let url = server.url("");
-    succeeds(sdk.script(script).args([url.as_str(), binding]), &server).await;
+    let (_dir, server, token) = server().await;
+    succeeds(sdk.script(script).args([server.url("").as_str(), binding, &token]), &server).await;
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use factum_testkit::{Launch, Server, within};
+use factum_testkit::{Launch, Server, run, within};
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -47,13 +47,17 @@ fn installed(name: &str) -> PathBuf {
     folder
 }
 
-/// `factum dev` with the agent that the clients talk to.
-pub(crate) async fn server() -> (TempDir, Server) {
+/// `factum serve` with the agent that the clients talk to, and a key for it.
+pub(crate) async fn server() -> (TempDir, Server, String) {
     let dir = tempfile::tempdir().unwrap();
+    let data_dir = dir.path().join("data");
+    let words = ["key", "create", "--principal", "agent://client", "--data-dir", data_dir.to_str().unwrap()];
+    let key = run(BINARY, words).await;
+    assert_eq!(key.code, Some(0), "{}", key.stderr);
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk/factum.toml").canonicalize().unwrap();
-    let launch = Launch::dev(BINARY, dir.path().join("data")).arg("--config").arg(config.display().to_string());
+    let launch = Launch::serve(BINARY, data_dir).arg("--config").arg(config.display().to_string());
     let server = launch.start().await;
-    (dir, server)
+    (dir, server, key.stdout.trim().to_owned())
 }
 
 /// Runs a script to its end, which has to be a good one.
