@@ -54,7 +54,7 @@ async fn what_the_other_made_is_ours() {
     let task = give(&south, "artifact: 1 2 3").await;
     let done = until(&south, &task, "completed").await;
     assert_eq!(done["attempts"][0]["worker"], "peer:north", "{done}");
-    assert_eq!(done["artifacts"].as_array().map(Vec::len), Some(1), "{done}");
+    assert_eq!(done["artifacts"], json!(["response", "artifact.txt"]), "what it said, and what it made: {done}");
     let theirs = tasks_of(&two.north.http(None)).await;
     assert_eq!(theirs.len(), 1);
     assert_ne!(theirs[0]["task_id"], task["task_id"], "each side has its own id");
@@ -73,7 +73,11 @@ async fn a_question_crosses_over_and_its_answer_comes_back() {
     let answer = json!({ "action_id": action_id, "decision": "answer", "payload": "Ada" });
     south.call("respond_action", answer).await.unwrap();
     let done = until(&south, &task, "completed").await;
-    assert!(done.to_string().contains("Ada"), "{done}");
+    assert_eq!(done["artifacts"], json!(["response"]), "{done}");
+    let page = json!({ "session_id": task["session_id"], "limit": 1000 });
+    let events = south.call("read_events", page).await.unwrap();
+    let made = events["events"].as_array().unwrap().iter().find(|event| event["type"] == "artifact.changed").unwrap();
+    assert!(made["payload"]["content"]["preview"].to_string().contains("Ada"), "{made}");
 }
 
 #[tokio::test]
@@ -95,7 +99,7 @@ async fn either_may_die_and_the_task_is_done_once() {
 async fn cancelling_here_stops_the_work_there() {
     let two = two().await;
     let south = two.south.http(None);
-    let task = give(&south, "once: to the moon").await;
+    let task = give(&south, "slow: to the moon and back").await;
     eventually("the peer to be at work", async || get(&south, &task).await["native_status"].is_string().then_some(()))
         .await;
     south.call("cancel_task", json!({ "task_id": task["task_id"] })).await.unwrap();
@@ -111,7 +115,7 @@ async fn a_script_gives_work_away_in_the_middle_of_a_turn() {
     let config = dirs[1].path().join("factum.toml");
     std::fs::write(&config, format!("[peers.north]\nurl = \"http://{}\"\n", north.address())).unwrap();
     let script = dirs[1].path().join("boss.toml");
-    let boss = "name = \"boss\"\n[[on]]\nany = true\nsteps = [{ delegate = { peer = \"north\", message = \"artifact: {input}\", save = \"x\" } }, { say = \"north says: {x}\" }]\n";
+    let boss = "name = \"boss\"\n[[on]]\nany = true\nsteps = [{ delegate = { peer = \"north\", message = \"{input}\", save = \"x\" } }, { say = \"north says: {x}\" }]\n";
     std::fs::write(&script, boss).unwrap();
     let south = launch(&dirs[1]).arg("--config").arg(config.display().to_string());
     let south = south.arg("--script").arg(script.display().to_string()).start().await;
