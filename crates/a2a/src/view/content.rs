@@ -96,10 +96,10 @@ async fn part_of(output: &OutputRef, name: Option<&str>, outputs: &impl Outputs)
         return text_part(&gone, None);
     };
     let kind = output.media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if kind == "application/json" || kind.ends_with("+json") {
-        if let Ok(data) = serde_json::from_slice(&bytes) {
-            return Part { content: PartContent::Data(data), filename: None, media_type, metadata: None };
-        }
+    if (kind == "application/json" || kind.ends_with("+json"))
+        && let Ok(data) = serde_json::from_slice(&bytes)
+    {
+        return Part { content: PartContent::Data(data), filename: None, media_type, metadata: None };
     }
     if kind.starts_with("text/") {
         return match String::from_utf8(bytes) {
