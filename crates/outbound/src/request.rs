@@ -36,7 +36,7 @@ pub struct Answer {
 /// What a request for a stream is answered with.
 pub enum Streaming {
     /// `text/event-stream`, with what its headers say.
-    Events(HeaderMap, Events),
+    Events(HeaderMap, Box<Events>),
     /// Anything else, read as a whole.
     Answer(Answer),
 }
@@ -121,7 +121,8 @@ impl Request {
             let response = self.start().await?;
             if response.status().is_success() && is_event_stream(response.headers()) {
                 let headers = response.headers().clone();
-                return Ok(Streaming::Events(headers, Events::new(response, host.clone(), idle, event_bytes_max)));
+                let events = Events::new(response, host.clone(), idle, event_bytes_max);
+                return Ok(Streaming::Events(headers, Box::new(events)));
             }
             answer(response, &host, max).await.map(Streaming::Answer)
         };

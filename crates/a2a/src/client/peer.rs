@@ -136,7 +136,7 @@ impl Peer {
     fn follow(&self, operation: Operation, streaming: Streaming) -> Result<PeerUpdates, Failure> {
         match streaming {
             Streaming::Events(_, events) => Ok(PeerUpdates::stream(
-                events,
+                *events,
                 Reader { binding: self.interface.binding, version: self.interface.version },
             )),
             // A peer that does not stream after all may answer with the one thing there is to say.

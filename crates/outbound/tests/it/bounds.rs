@@ -91,7 +91,7 @@ async fn an_answer_that_takes_too_long_is_cut_off_however_it_goes_on() {
 
 async fn stream_of(path: &str) -> factum_outbound::Events {
     match bounded().get(&url(path).await).unwrap().stream().await.unwrap() {
-        Streaming::Events(_, events) => events,
+        Streaming::Events(_, events) => *events,
         Streaming::Answer(answer) => panic!("{path}: {answer:?}"),
     }
 }

@@ -32,7 +32,7 @@ pub(crate) async fn run(
 ) -> Result<Result<ToolOutput, Failure>, Stopped> {
     let stopped = |refusal: Refusal| Stopped { reason: refusal.message };
     let principal = format!("agent://{}", runner.turn_id);
-    let caller = Caller::new(&principal, &*cell.account, Scopes::admin());
+    let caller = Caller::new(&principal, &cell.account, Scopes::admin());
     let task_id: TaskId = format!("task_of_{call}").parse().map_err(|_| Stopped::new("the call has no usable id"))?;
     if let Err(refusal) = runtime.require_peer([peer]) {
         return Ok(Err(failure("peer_unknown", refusal.message)));

@@ -121,7 +121,8 @@ async fn keys_elsewhere_and_missing_signatures_are_not_believed() {
 
 #[tokio::test]
 async fn what_keeps_a_card_from_being_read_is_told_apart() {
-    let table: [(super::fake::Answering, fn(&Failure) -> bool); 4] = [
+    type Judge = fn(&Failure) -> bool;
+    let table: [(super::fake::Answering, Judge); 4] = [
         (|_, _| StatusCode::UNAUTHORIZED.into_response(), |f| matches!(f, Failure::Auth { .. })),
         (|_, _| StatusCode::SERVICE_UNAVAILABLE.into_response(), |f| matches!(f, Failure::Network { .. })),
         (|_, _| not_found(), |f| matches!(f, Failure::Malformed { .. })),

@@ -30,6 +30,9 @@ fn every_setting_can_be_given_in_the_environment_under_the_name_the_reference_sa
             "text or json" => "json",
             "error, warn, info, debug or trace" => "debug",
             "a list of issuers" => "[]",
+            "a list of networks" => "10.0.0.0/8",
+            "true or false" => "true",
+            "accept or refuse" => "accept",
             "an address such as 127.0.0.1:7420" => "127.0.0.1:9",
             _ => "77",
         };
