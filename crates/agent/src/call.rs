@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::host::Stopped;
 use crate::panic::panic_text;
-use crate::tools::{Note, ProgressSink, ToolInvocation, ToolOutput};
+use crate::tools::{DELEGATE_TOOL, Note, ProgressSink, ToolInvocation, ToolOutput};
 use crate::transcript::Call;
 use crate::turn::Run;
 
@@ -71,6 +71,10 @@ impl Run<'_> {
     }
 
     async fn run_tool(&self, call: &Call, at: At) -> Result<(Result<ToolOutput, Failure>, Vec<Event>), Stopped> {
+        if call.tool_name == DELEGATE_TOOL {
+            let text = |name: &str| call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+            return Ok((self.host.delegate(&call.id, text("peer"), text("message")).await?, Vec::new()));
+        }
         let invocation = ToolInvocation {
             id: &call.id,
             name: &call.tool_name,

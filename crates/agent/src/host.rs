@@ -3,8 +3,11 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_model::Event;
+use factum_model::id::ToolCallId;
 use factum_model::report::Report;
-use factum_model::value::OutputRef;
+use factum_model::value::{Failure, OutputRef};
+
+use crate::tools::ToolOutput;
 
 /// The shell, as one run of one turn sees it.
 ///
@@ -24,6 +27,19 @@ pub trait Host: Send + Sync {
 
     /// Keeps bytes that are too large for a fact. The same bytes again give the same reference.
     async fn put_blob(&self, media_type: &str, bytes: Bytes) -> Result<OutputRef, Stopped>;
+
+    /// Gives work to an agent elsewhere and waits until it is over. The same call again is the same work: it is waited for,
+    /// not begun again. A shell without peers says so.
+    async fn delegate(
+        &self,
+        call: &ToolCallId,
+        peer: &str,
+        message: &str,
+    ) -> Result<Result<ToolOutput, Failure>, Stopped> {
+        let _ = (call, message);
+        let message = format!("there is no peer named {peer:?} here");
+        Ok(Err(Failure { category: "peer_unknown".to_owned(), message, retryable: false, advice: None }))
+    }
 }
 
 /// The turn is no longer ours: it was interrupted, carried on elsewhere, or the store refuses writes. Stop quietly.

@@ -40,6 +40,6 @@ pub use host::{Host, Stopped};
 pub use model::{Answer, Artifact, ArtifactContent, Model, ModelRequest, Sink, TurnView};
 pub use next::{CALLS_AT_ONCE_MAX, MODEL_ROUNDS_MAX, Next, next};
 pub use script::{Script, ScriptError};
-pub use tools::{ProgressSink, ToolInvocation, ToolOutput, Tools};
+pub use tools::{DELEGATE_TOOL, ProgressSink, ToolInvocation, ToolOutput, Tools};
 pub use transcript::{Call, CallState, FailedTry, OpenRequest, Outcome, Round, Transcript};
 pub use turn::{Progress, Turn, run_turn};

@@ -27,6 +27,9 @@ pub trait Tools: Send + Sync {
     async fn run(&self, call: &ToolInvocation<'_>, progress: &ProgressSink) -> Result<ToolOutput, Failure>;
 }
 
+/// The tool that gives work to an agent elsewhere: `{ peer, message }`. Not an agent's own; the shell runs it.
+pub const DELEGATE_TOOL: &str = "delegate_to_peer";
+
 /// One call to run.
 pub struct ToolInvocation<'a> {
     pub id: &'a ToolCallId,

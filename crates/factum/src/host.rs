@@ -62,8 +62,14 @@ pub(crate) fn options(settings: &Settings, agents: Agents, secret: factum_runtim
 }
 
 /// Starts a runtime on what was opened.
-pub(crate) async fn start(opened: &Opened, settings: &Settings, agents: Agents) -> Result<Runtime> {
-    let options = options(settings, agents, opened.secret.secret.clone());
+pub(crate) async fn start(
+    opened: &Opened,
+    settings: &Settings,
+    agents: Agents,
+    outbound: factum_outbound::Options,
+) -> Result<Runtime> {
+    let delegate = crate::peers::delegate(settings, outbound)?;
+    let options = Options { delegate, ..options(settings, agents, opened.secret.secret.clone()) };
     let store: Arc<dyn Store> = opened.store.clone();
     Runtime::start(store, opened.blobs.clone(), options).await.context("the runtime cannot start")
 }

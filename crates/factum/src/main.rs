@@ -18,6 +18,7 @@ mod logging;
 mod nearest;
 mod output;
 mod params;
+mod peers;
 mod render;
 mod secret;
 mod server;

@@ -146,7 +146,7 @@ wire! {
         pub ended_at: Option<Timestamp>,
     }
 
-    /// Who does a task. Without a queue and an agent its assignee does, or whoever asked for it where none is named.
+    /// Who does a task. Without a queue, an agent and a peer its assignee does, or whoever asked for it where none is named.
     #[derive(Default, Eq)]
     pub struct Execution {
         /// Workers claim its runs from this queue.
@@ -156,6 +156,8 @@ wire! {
         pub required_capabilities: Vec<String>,
         /// An agent of this runtime does it, in a thread of its own.
         pub agent: Option<String>,
+        /// An agent elsewhere does it: a peer of the configuration. `peer:NAME` as assignee or worker means the same.
+        pub peer: Option<String>,
         /// A run that completes also completes the task, once nothing it needs is missing. Otherwise its owner decides.
         #[serde(default)]
         pub auto_complete: bool,

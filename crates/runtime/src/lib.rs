@@ -11,6 +11,7 @@ mod cells;
 mod clock;
 mod commit;
 mod cursor;
+mod delegations;
 mod dispatch;
 mod error;
 mod feed;
@@ -37,6 +38,9 @@ mod workers;
 pub use caller::{ACCOUNT_BYTES_MAX, Caller, valid_account};
 pub use clock::{Clock, Ids, RandomIds, Sources, SystemClock};
 pub use cursor::{Secret, same};
+pub use delegations::{
+    Answer, ArtifactContent, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble, ViewedArtifact,
+};
 pub use dispatch::{CallError, Handle};
 pub use factum_agent::Agents;
 pub use factum_engine::Limits;

@@ -1,5 +1,6 @@
 //! How a runtime is set up.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use factum_agent::Agents;
@@ -7,6 +8,7 @@ use factum_engine::Limits;
 
 use crate::clock::Sources;
 use crate::cursor::Secret;
+use crate::delegations::Delegate;
 
 /// Everything a runtime needs besides its store.
 pub struct Options {
@@ -15,6 +17,8 @@ pub struct Options {
     pub shell: ShellLimits,
     pub sources: Sources,
     pub secret: Secret,
+    /// Who speaks to peers, where there are any.
+    pub delegate: Option<Arc<dyn Delegate>>,
 }
 
 /// The bounds of the shell, each with a name.
@@ -69,6 +73,13 @@ impl Default for ShellLimits {
 
 impl Options {
     pub fn new(agents: Agents, secret: Secret) -> Self {
-        Self { agents, limits: Limits::default(), shell: ShellLimits::default(), sources: Sources::default(), secret }
+        Self {
+            agents,
+            limits: Limits::default(),
+            shell: ShellLimits::default(),
+            sources: Sources::default(),
+            secret,
+            delegate: None,
+        }
     }
 }

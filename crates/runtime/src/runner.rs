@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use factum_agent::{Host, Progress, Stopped, Turn};
+use factum_agent::{Host, Progress, Stopped, ToolOutput, Turn};
 use factum_engine::session::decide_report;
-use factum_model::id::{ThreadId, TurnId};
+use factum_model::id::{ThreadId, ToolCallId, TurnId};
 use factum_model::report::{Report, Runner, TurnReport};
 use factum_model::value::{Failure, OutputRef};
 use factum_model::{ErrorCode, Event, Fact, Refusal, Trace};
@@ -30,7 +30,7 @@ const PREVIEW_CHARS_MAX: usize = 256;
 
 /// Stops the run of a turn, if there is one.
 pub(crate) fn stop_turn(cell: &SessionCell, turn_id: &TurnId) {
-    if let Some(run) = cell.work.lock().remove(turn_id) {
+    if let Some(run) = cell.work.lock().runs.remove(turn_id) {
         run.abort.abort();
     }
 }
@@ -47,7 +47,7 @@ impl Runtime {
         if self.is_closing() {
             return;
         }
-        let mut runs = cell.work.lock();
+        let runs = &mut cell.work.lock().runs;
         if let Some(run) = runs.get(&turn_id) {
             run.again = true;
             return;
@@ -77,7 +77,7 @@ async fn run(
             Ok(None) => {}
             Err(error) => tracing::error!(stream = %cell.stream, %turn_id, %error, "a turn could not be read"),
         }
-        let mut runs = cell.work.lock();
+        let runs = &mut cell.work.lock().runs;
         match runs.get(&turn_id) {
             Some(run) if run.again => run.again = false,
             _ => {
@@ -168,13 +168,29 @@ impl Host for TurnHost {
     }
 
     async fn put_blob(&self, media_type: &str, bytes: Bytes) -> Result<OutputRef, Stopped> {
+        self.runtime.keep(media_type, bytes).await.map_err(|reason| Stopped { reason })
+    }
+
+    async fn delegate(
+        &self,
+        call: &ToolCallId,
+        peer: &str,
+        message: &str,
+    ) -> Result<Result<ToolOutput, Failure>, Stopped> {
+        crate::delegations::run_tool(&self.runtime, &self.cell, &self.runner, call, peer, message).await
+    }
+}
+
+impl Runtime {
+    /// Keeps bytes as a blob. The same bytes again give the same reference.
+    pub(crate) async fn keep(&self, media_type: &str, bytes: Bytes) -> Result<OutputRef, String> {
         let size = bytes.len() as u64;
         let text = std::str::from_utf8(&bytes)
             .ok()
             .filter(|_| media_type.starts_with("text/") || media_type.ends_with("json"));
         let preview: Option<String> = text.map(|text| text.chars().take(PREVIEW_CHARS_MAX).collect());
         let preview_dropped = preview.as_ref().map_or(size, |preview| size - preview.len() as u64);
-        let digest = self.runtime.0.blobs.put(bytes).await.map_err(|error| Stopped { reason: error.to_string() })?;
+        let digest = self.0.blobs.put(bytes).await.map_err(|error| error.to_string())?;
         Ok(OutputRef {
             r#ref: format!("blob:sha256:{digest}"),
             owner: Some("runtime".to_owned()),

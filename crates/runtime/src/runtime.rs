@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::cells::Cells;
 use crate::clock::Sources;
 use crate::cursor::Secret;
+use crate::delegations::Delegate;
 use crate::idempotency::KeyedLocks;
 use crate::messaging::Gate;
 use crate::options::{Options, ShellLimits};
@@ -42,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) shell: ShellLimits,
     pub(crate) sources: Sources,
     pub(crate) secret: Secret,
+    pub(crate) delegate: Option<Arc<dyn Delegate>>,
     pub(crate) runtime_id: RuntimeId,
     pub(crate) schema_version: Arc<str>,
     pub(crate) sessions: Cells<SessionState>,
@@ -104,6 +106,7 @@ impl Runtime {
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,
+            delegate: options.delegate,
             runtime_id: started.runtime_id.clone(),
             schema_version: SCHEMA_VERSION.into(),
             sessions: Cells::default(),
@@ -199,7 +202,7 @@ impl Runtime {
         }
         self.0.stop.cancel();
         for cell in self.0.sessions.all() {
-            for run in cell.work.lock().take() {
+            for run in cell.work.lock().runs.take() {
                 run.abort.abort();
             }
         }

@@ -14,6 +14,7 @@ use crate::aggregate::{Aggregate, Recover};
 use crate::cell::Cell;
 use crate::cells::Cells;
 use crate::commit::{Accept, Actor};
+use crate::delegations::Drivers;
 use crate::options::ShellLimits;
 use crate::runtime::Runtime;
 
@@ -21,7 +22,7 @@ pub(crate) type SessionCell = Cell<SessionState>;
 
 impl Aggregate for SessionState {
     type Id = SessionId;
-    type Work = Mutex<Runs>;
+    type Work = Mutex<Work>;
 
     fn stream(account: &str, session_id: &SessionId) -> Arc<str> {
         ["session/", account, "/", session_id.as_str()].concat().into()
@@ -83,13 +84,23 @@ impl Aggregate for SessionState {
                     runtime.run_turn(cell, thread_id, turn_id, Some(events.clone()));
                 }
                 Effect::StopTurn { turn_id } => crate::runner::stop_turn(cell, &turn_id),
+                Effect::Delegate { run_id, fresh } => runtime.delegate(cell, run_id, fresh),
+                Effect::WakeDelegates => cell.work.lock().drivers.wake_all(),
             }
         }
     }
 
-    fn is_quiet(runs: &Mutex<Runs>) -> bool {
-        runs.lock().is_empty()
+    fn is_quiet(work: &Mutex<Work>) -> bool {
+        let work = work.lock();
+        work.runs.is_empty() && work.drivers.is_empty()
     }
+}
+
+/// What goes on in a session: turns that agents run, and runs that peers do.
+#[derive(Default)]
+pub(crate) struct Work {
+    pub(crate) runs: Runs,
+    pub(crate) drivers: Drivers,
 }
 
 /// The runs of a session's turns: as many as threads are at work, so almost always none or one.

@@ -82,7 +82,8 @@ impl Artifacts {
         match (unseen, stale) {
             // A model that does not stream: its answer comes at once.
             (true, false) => vec![shown(id, text.to_owned(), !first, first && fact.tool_calls == 0)],
-            (_, true) if !answer.text.is_empty() => {
+            // What the client has of an answer that was taken back is replaced, if need be by nothing.
+            (_, true) => {
                 let whole = answer.text.clone();
                 vec![shown(id, whole, false, false)]
             }

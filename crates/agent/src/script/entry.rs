@@ -98,10 +98,13 @@ fn needs_task(steps: &[Step]) -> Option<&'static str> {
     let waits = |invocation: &Invocation| match &invocation.calls {
         Calls::Ask { .. } => true,
         Calls::Tool(tool) => tool.approval.is_some(),
+        Calls::Delegate { .. } => false,
     };
+    let gives_away = |invocation: &Invocation| matches!(invocation.calls, Calls::Delegate { .. });
     steps.iter().find_map(|step| match &step.does {
         Does::Artifact { .. } => Some("artifacts"),
         Does::Call(invocations) if invocations.iter().any(waits) => Some("questions and approvals"),
+        Does::Call(invocations) if invocations.iter().any(gives_away) => Some("delegations"),
         Does::Group(steps) | Does::Repeat { steps, .. } => needs_task(steps),
         _ => None,
     })

@@ -1,4 +1,4 @@
-//! `tool`, `tools` and `ask`: what a script calls, and what the call comes to.
+//! `tool`, `tools`, `ask` and `delegate`: what a script calls, and what the call comes to.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use super::step::expected;
 use super::table::Table;
 use super::template::{Template, ValueTemplate, may_save};
 use crate::ask::CALLS_PER_ANSWER_MAX;
+use crate::tools::DELEGATE_TOOL;
 
 /// The tool name of a question to the user.
 pub const ASK_TOOL: &str = "ask_user";
@@ -27,6 +28,7 @@ pub(super) struct Invocation {
 pub(super) enum Calls {
     Tool(Box<Tool>),
     Ask { question: Template, schema: Option<Value> },
+    Delegate { peer: Template, message: Template },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +68,11 @@ pub(super) fn read_tools(table: &mut Table<'_>) -> Option<Vec<Invocation>> {
 pub(super) fn read_tool(mut table: Table<'_>) -> Option<Invocation> {
     let name = table.text("name");
     let name = table.require("name", name, r#"name = "search""#);
+    if name.as_deref() == Some(DELEGATE_TOOL) {
+        table.problem(format_args!(
+            "name {DELEGATE_TOOL:?} is kept for peers; use delegate = {{ peer = \"…\", message = \"…\" }}"
+        ));
+    }
     if name.as_deref() == Some(ASK_TOOL) {
         table.problem(format_args!("name {ASK_TOOL:?} is kept for questions; use ask = \"…\""));
     }
@@ -131,6 +138,18 @@ pub(super) fn read_ask(table: &mut Table<'_>) -> Option<Invocation> {
     let (timeout_ms, on_timeout) = read_timeout(table);
     let save = read_save(table);
     Some(Invocation { save, calls: Calls::Ask { question: question?, schema }, timeout_ms, on_timeout })
+}
+
+/// Reads `delegate = { peer = "…", message = "…" }`.
+pub(super) fn read_delegate(mut table: Table<'_>) -> Option<Invocation> {
+    let peer = table.template("peer");
+    let peer = table.require("peer", peer, r#"peer = "north""#);
+    let message = table.template("message");
+    let message = table.require("message", message, r#"message = "{rest}""#);
+    let save = read_save(&mut table);
+    table.finish();
+    let calls = Calls::Delegate { peer: peer?, message: message? };
+    Some(Invocation { save, calls, timeout_ms: None, on_timeout: OnTimeout::Wait })
 }
 
 fn read_timeout(table: &mut Table<'_>) -> (Option<u64>, OnTimeout) {

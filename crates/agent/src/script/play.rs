@@ -20,6 +20,7 @@ use super::say::Pace;
 use super::step::{Content, Does, Step};
 use super::template::Values;
 use crate::model::{Artifact, ArtifactContent, TurnView};
+use crate::tools::DELEGATE_TOOL;
 use crate::transcript::{Call, Outcome, Round};
 
 /// One answer: what is done for it, and how it ends.
@@ -187,6 +188,12 @@ fn planned(invocation: &Invocation, names: &Names<'_>) -> Planned {
             // The answer is the result, so nothing ever runs.
             let course = Course { duration: Duration::ZERO, progress: Vec::new(), result: Ok(Value::Null) };
             Planned { draft: draft(ASK_TOOL, arguments, Effect::Pure, gate), course }
+        }
+        Calls::Delegate { peer, message } => {
+            let arguments = json!({ "peer": peer.fill(names), "message": message.fill(names) });
+            // What the peer makes of it is the result.
+            let course = Course { duration: Duration::ZERO, progress: Vec::new(), result: Ok(Value::Null) };
+            Planned { draft: draft(DELEGATE_TOOL, arguments, Effect::Idempotent, Gate::Open), course }
         }
         Calls::Tool(tool) => {
             let gate = match &tool.approval {

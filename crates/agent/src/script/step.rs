@@ -10,7 +10,7 @@ use factum_model::value::Usage;
 use serde_json::Value;
 
 use super::condition::{Condition, read_conditions};
-use super::invoke::{Invocation, read_ask, read_tool, read_tools};
+use super::invoke::{Invocation, read_ask, read_delegate, read_tool, read_tools};
 use super::say::{Pace, read_pace};
 use super::table::{Table, kind};
 use super::template::{Template, ValueTemplate};
@@ -74,7 +74,7 @@ pub(super) enum Content {
 }
 
 /// The keys that say what a step does. Exactly one of them stands in each.
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 16] = [
     "say",
     "reasoning",
     "reasoning_summary",
@@ -83,6 +83,7 @@ const KINDS: [&str; 15] = [
     "tool",
     "tools",
     "ask",
+    "delegate",
     "artifact",
     "usage",
     "error",
@@ -155,6 +156,7 @@ fn read_does(kind: &str, table: &mut Table<'_>) -> Option<Does> {
         "wait_ms" => table.whole("wait_ms").map(|ms| Does::Wait(Some(Duration::from_millis(ms)))),
         "tool" => read_tool(table.table("tool")?).map(|tool| Does::Call(vec![tool])),
         "tools" => read_tools(table).map(Does::Call),
+        "delegate" => read_delegate(table.table("delegate")?).map(|call| Does::Call(vec![call])),
         "ask" => read_ask(table).map(|ask| Does::Call(vec![ask])),
         "artifact" => read_artifact(table.table("artifact")?),
         "usage" => read_usage(table.table("usage")?),

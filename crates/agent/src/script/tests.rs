@@ -32,6 +32,7 @@ fn every_step_of_the_reference_is_understood() {
         { tool = { name = "t", args = { a = ["{rest}", 1, { b = "{{}}" }] }, effect = "once", approval = true, prompt = "p",
             timeout_ms = 1, on_timeout = "cancel", duration_ms = 1, progress = ["x"], result = { url = "u" }, save = "tool" } },
         { ask = "q", schema = { type = "string" }, timeout_ms = 1, on_timeout = "wait", save = "answer" },
+        { delegate = { peer = "north", message = "do {rest}", save = "given" } }, { say = "{given.text}" },
         { tools = [{ name = "a", error = "e" }, { ask = "q", save = "second" }] },
         { artifact = { name = "n", media_type = "m/t", text = "{tool.url} {answer} {second.outcome} {options.x}" } },
         { artifact = { base64 = "aGk=" } }, { artifact = { data = { a = [1, "{rest}"] } } },
@@ -51,7 +52,7 @@ fn problems_name_the_place_and_what_to_do() {
             r#"{ sya = "a" }"#,
             format!(
                 "{at}: nothing to do; a step needs one of {}\n{at}: unknown key \"sya\"; did you mean \"say\"?",
-                "say, reasoning, reasoning_summary, wait, wait_ms, tool, tools, ask, artifact, usage, error, status, steps, repeat, finish"
+                "say, reasoning, reasoning_summary, wait, wait_ms, tool, tools, ask, delegate, artifact, usage, error, status, steps, repeat, finish"
             ),
         ),
         (r#"{ say = "a", ask = "b" }"#, format!("{at}: say and ask in one step; make a step of each")),

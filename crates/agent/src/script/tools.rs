@@ -13,7 +13,7 @@ use super::invoke::{ASK_TOOL, Calls, Invocation};
 use super::play::{Course, End, plan};
 use super::say::sleep_to;
 use super::step::{Does, Step};
-use crate::tools::{ProgressSink, ToolInvocation, ToolOutput, Tools};
+use crate::tools::{DELEGATE_TOOL, ProgressSink, ToolInvocation, ToolOutput, Tools};
 
 /// The tools a script mentions. Keeps nothing: which call it is, is read from the transcript.
 pub struct ScriptTools {
@@ -81,6 +81,8 @@ fn mentioned<'s>(steps: &'s [Step], visit: &mut dyn FnMut(&'s Invocation)) {
 fn list(invocation: &Invocation, entries: &mut Vec<ToolEntry>) {
     let (name, effect, policy) = match &invocation.calls {
         Calls::Ask { .. } => (ASK_TOOL, Effect::Pure, ToolPolicy::Allowed),
+        // What the call gives away is found again by its id.
+        Calls::Delegate { .. } => (DELEGATE_TOOL, Effect::Idempotent, ToolPolicy::Allowed),
         Calls::Tool(tool) => {
             let policy = if tool.approval.is_some() { ToolPolicy::Ask } else { ToolPolicy::Allowed };
             (tool.name.as_str(), tool.effect, policy)

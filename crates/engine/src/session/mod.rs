@@ -5,6 +5,7 @@
 
 mod apply;
 mod create_session;
+pub mod delegations;
 mod effects;
 mod expire_action;
 mod index;

@@ -13,9 +13,9 @@ use super::lookup::{require_session, turn_scope};
 use super::respond_action::{FAIL, RETRY, SKIP};
 use super::state::{ActiveTurn, CallState, OpenCall, SessionState};
 use super::steps::bind_actions;
-use super::tasks;
 use super::turn_end::start_next;
 use super::turn_start::start_again;
+use super::{delegations, tasks};
 use crate::context::{Context, Decision};
 
 /// The facts that make a session with unfinished work go on.
@@ -33,6 +33,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
             None => start_next(state, shell, thread, context, &mut events),
         }
     }
+    delegations::carry_on(&state.delegations, shell, &mut events);
     Ok(Decision { events: tasks::carry_on(state, shell, events, context), output: () })
 }
 

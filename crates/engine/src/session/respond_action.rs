@@ -6,6 +6,7 @@ use factum_model::value::Status;
 use factum_model::{ErrorCode, NewEvent, Refusal, Scope};
 use serde_json::{Value, json};
 
+use super::delegations;
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
 use super::tasks::actions_changed;
@@ -93,6 +94,7 @@ pub(super) fn resolve(
             arguments_digest: action.required.arguments_digest.clone(),
         },
     ));
+    events.extend(delegations::returned(state, action, verdict, answer, &scope));
     if action.tool_call_id.is_none() {
         return;
     }

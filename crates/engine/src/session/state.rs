@@ -12,6 +12,7 @@ use factum_model::read::{Diagnostics, Incident, Outcome};
 use factum_model::value::{Effect, Metadata, Status, Usage};
 use serde::{Deserialize, Serialize};
 
+use super::delegations::Delegations;
 use super::jobs::Jobs;
 use super::subagents::Subagents;
 use super::tasks::Tasks;
@@ -40,6 +41,8 @@ pub struct SessionState {
     pub jobs: Jobs,
     #[serde(default, skip_serializing_if = "Subagents::is_empty")]
     pub subagents: Subagents,
+    #[serde(default, skip_serializing_if = "Delegations::is_empty")]
+    pub delegations: Delegations,
     #[serde(default, skip_serializing_if = "Inbound::is_empty")]
     pub inbound: Inbound,
 }
@@ -181,6 +184,7 @@ impl SessionState {
         self.threads.iter().any(|thread| thread.active.is_some() || !thread.queue.is_empty())
             || self.tasks.unfinished()
             || self.jobs.unfinished()
+            || !self.delegations.is_empty()
     }
 }
 

@@ -15,11 +15,20 @@ pub(super) struct ExecutionArgs {
     /// An agent of the server does it.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
+    /// An agent elsewhere does it: a peer of the server's configuration. For tasks.
+    #[arg(long, value_name = "PEER", conflicts_with_all = ["queue", "agent"])]
+    peer: Option<String>,
 }
 
 impl ExecutionArgs {
     pub(super) fn into_execution(self, auto_complete: bool) -> Execution {
-        Execution { queue: self.queue, required_capabilities: self.capabilities, agent: self.agent, auto_complete }
+        Execution {
+            queue: self.queue,
+            required_capabilities: self.capabilities,
+            agent: self.agent,
+            peer: self.peer,
+            auto_complete,
+        }
     }
 }
 
@@ -29,9 +38,10 @@ pub(super) fn describe(execution: &Execution) -> Option<String> {
         [] => String::new(),
         words => format!(" ({})", words.join(", ")),
     };
-    match (&execution.agent, &execution.queue) {
-        (Some(agent), _) => Some(format!("agent {agent}")),
-        (None, Some(queue)) => Some(format!("queue {queue}{able}")),
-        (None, None) => None,
+    match (&execution.agent, &execution.queue, &execution.peer) {
+        (Some(agent), ..) => Some(format!("agent {agent}")),
+        (None, Some(queue), _) => Some(format!("queue {queue}{able}")),
+        (None, None, Some(peer)) => Some(format!("peer {peer}")),
+        (None, None, None) => None,
     }
 }

@@ -63,7 +63,7 @@ pub(crate) async fn listen(
     ready: impl FnOnce(std::net::SocketAddr),
 ) -> Result<Exit> {
     let stop = signals::watch().context("signals cannot be watched")?;
-    let runtime = host::start(&opened, settings, agents).await?;
+    let runtime = host::start(&opened, settings, agents, auth.outbound.clone()).await?;
     let options = ServerOptions {
         listen: settings.server.listen,
         auth,

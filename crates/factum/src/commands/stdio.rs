@@ -47,7 +47,7 @@ pub(crate) async fn run(stdio: Stdio, app: &App) -> Result<Exit> {
     let agents = host::agents(&settings.agents.scripts, BuiltIn::First)?;
     let opened = host::open(&settings)?;
     host::warn_if_exposed(&opened, &settings, &app.output);
-    let runtime = host::start(&opened, &settings, agents).await?;
+    let runtime = host::start(&opened, &settings, agents, settings.outbound_options().with_loopback()).await?;
     let stop = crate::signals::watch().context("signals cannot be watched")?;
     let caller = Caller::new(PRINCIPAL, ACCOUNT, Scopes::admin());
     let limits = settings.transport_limits();

@@ -73,6 +73,11 @@ impl Loaded {
             let Some(names) = value.as_table() else {
                 bail!("{origin}: {section} stands outside of any section{}", section_hint(section));
             };
+            if section == "peers" {
+                self.settings.peers =
+                    super::peers::read_all(names).map_err(|problem| anyhow!("{origin}: {problem}"))?;
+                continue;
+            }
             for (name, value) in names {
                 self.set(section, name, Input::Toml(value), &origin)?;
             }
@@ -92,6 +97,9 @@ impl Loaded {
         }
         for issuer in &mut self.settings.auth.issuers {
             issuer.keys = issuer.keys.clone().below(base);
+        }
+        for peer in self.settings.peers.values_mut() {
+            *peer = std::mem::take(peer).below(base);
         }
     }
 

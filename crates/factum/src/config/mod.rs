@@ -6,6 +6,7 @@
 mod apply;
 mod issuers;
 mod load;
+mod peers;
 mod reference;
 mod settings;
 mod value;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 pub(crate) use load::{Flags, Loaded};
+pub(crate) use peers::{CardKeys, Credential as PeerCredential, Peer};
 pub(crate) use reference::page as reference_page;
 pub(crate) use settings::Settings;
 pub(crate) use words::{LogFormat, LogLevel};

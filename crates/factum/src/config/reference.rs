@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::issuers::FIELDS;
 use super::settings::Settings;
+use super::{issuers, peers};
 
 /// `config.md`.
 pub(crate) fn page() -> String {
@@ -18,10 +18,12 @@ pub(crate) fn page() -> String {
             );
         }
     }
-    page.push_str(ISSUERS);
-    for (name, default, meaning) in FIELDS {
-        let default = if default.contains('"') { format!("`{default}`") } else { (*default).to_owned() };
-        let _ = writeln!(page, "| `{name}` | {default} | {meaning} |");
+    for (introduction, fields) in [(ISSUERS, issuers::FIELDS), (PEERS, peers::FIELDS)] {
+        page.push_str(introduction);
+        for (name, default, meaning) in fields {
+            let default = if default.contains('"') { format!("`{default}`") } else { (*default).to_owned() };
+            let _ = writeln!(page, "| `{name}` | {default} | {meaning} |");
+        }
     }
     page
 }
@@ -40,6 +42,16 @@ const HEAD: &str = "| setting | type | default | variable | meaning |\n|---|---|
 
 const ISSUERS: &str = "
 ### [[auth.issuers]]
+
+| key | default | meaning |
+|---|---|---|
+";
+
+const PEERS: &str = "
+## [peers.NAME]
+
+Agents elsewhere that tasks may be given to, by `peer` of `create_task`, by `peer:NAME` as assignee or worker, and by the
+`delegate` step of a script. Only in the file.
 
 | key | default | meaning |
 |---|---|---|

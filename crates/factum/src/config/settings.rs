@@ -3,6 +3,7 @@
 //!
 //! A setting `name` of `[section]` is also `FACTUM_SECTION_NAME`; the few that most people set have a shorter variable.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use factum_runtime::ShellLimits;
 use factum_store::Options as StoreOptions;
 
 use super::issuers::Issuer;
+use super::peers::Peer;
 use super::value::Value;
 use super::words::{ClientContexts, LogFormat, LogLevel};
 use crate::server::TransportLimits;
@@ -73,6 +75,8 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub(crate) struct Settings {
             $($(#[doc = $section_doc])* pub(crate) $section: $type,)*
+            /// `[peers.NAME]`: agents elsewhere. Only in the file.
+            pub(crate) peers: BTreeMap<String, Peer>,
         }
 
         impl Settings {

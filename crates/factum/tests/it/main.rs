@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod delegation;
 mod disk;
 mod events;
 mod hostile;

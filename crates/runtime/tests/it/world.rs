@@ -11,7 +11,7 @@ use factum_model::read::ThreadReadModel;
 use factum_model::registry::Scopes;
 use factum_model::value::{Part, Status};
 use factum_model::{Refusal, Timestamp};
-use factum_runtime::{Agents, Caller, Clock, Options, Runtime, Secret, Sources};
+use factum_runtime::{Agents, Caller, Clock, Delegate, Options, Runtime, Secret, Sources};
 use factum_store::{Blobs, MemoryStore, Store};
 
 /// A clock that moves when it is told to.
@@ -43,6 +43,7 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) caller: Caller,
+    delegate: Option<Arc<dyn Delegate>>,
     dir: tempfile::TempDir,
 }
 
@@ -52,18 +53,23 @@ impl World {
     }
 
     pub(crate) async fn with_agents(agents: Agents) -> World {
+        Self::with_peers(agents, None).await
+    }
+
+    pub(crate) async fn with_peers(agents: Agents, delegate: Option<Arc<dyn Delegate>>) -> World {
         let store = Arc::new(MemoryStore::new());
         let clock = TestClock::at(1_800_000_000_000);
         let dir = tempfile::tempdir().unwrap();
-        let runtime = start(store.clone(), &clock, agents, dir.path()).await;
+        let runtime = start_with(store.clone(), &clock, agents, dir.path(), delegate.clone()).await;
         let caller = Caller::new("agent://tester", "acme", Scopes::admin());
-        World { store, runtime, clock, caller, dir }
+        World { store, runtime, clock, caller, delegate, dir }
     }
 
     /// A second runtime on the same store, as after a crash: the first one is stopped where it is, and closes nothing.
     pub(crate) async fn restart(&mut self, agents: Agents) {
         self.runtime.begin_close();
-        self.runtime = start(self.store.clone(), &self.clock, agents, self.dir.path()).await;
+        let delegate = self.delegate.clone();
+        self.runtime = start_with(self.store.clone(), &self.clock, agents, self.dir.path(), delegate).await;
     }
 
     pub(crate) async fn submit(&self, text: &str) -> Result<SubmitTurnResult, Refusal> {
@@ -94,7 +100,18 @@ impl World {
 
 /// A runtime on a store, with the usual secret.
 pub(crate) async fn start(store: Arc<dyn Store>, clock: &Arc<TestClock>, agents: Agents, dir: &Path) -> Runtime {
+    start_with(store, clock, agents, dir, None).await
+}
+
+async fn start_with(
+    store: Arc<dyn Store>,
+    clock: &Arc<TestClock>,
+    agents: Agents,
+    dir: &Path,
+    delegate: Option<Arc<dyn Delegate>>,
+) -> Runtime {
     let mut options = Options::new(agents, Secret::new([7; 32]));
+    options.delegate = delegate;
     options.sources = Sources { clock: clock.clone(), ..Sources::default() };
     let blobs = Blobs::open(dir.join("blobs")).unwrap();
     Runtime::start(store, blobs, options).await.unwrap()

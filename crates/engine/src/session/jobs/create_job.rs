@@ -125,6 +125,9 @@ pub(super) fn check_created(fact: &JobCreated, context: &Context<'_>) -> Result<
     let given = fact.output_schema_ref.iter().chain(&fact.input_refs);
     check_refs(given.chain(fact.items.iter().filter_map(|item| item.input_ref.as_ref())), limits)?;
     check("input_parts", fact.input_refs.len(), limits.input_parts_max)?;
+    if fact.execution.peer.is_some() {
+        return Err(Refusal::invalid("jobs are not given to peers; create a task for each item"));
+    }
     crate::session::workers::check_execution(&fact.execution)
 }
 

@@ -47,6 +47,7 @@ fn decide<T>(decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<T, R
         limits: &limits,
         prelude: 0,
         opening: &no_opening,
+        through: None,
     };
     decide(&state(), &mut context)
 }

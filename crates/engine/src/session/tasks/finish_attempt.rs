@@ -26,6 +26,7 @@ pub(super) fn attempt_completed(
     summary: Option<String>,
     leavings: Leavings,
 ) {
+    super::peer_runs::run_ends(draft, task_id);
     let Some(task) = draft.tasks.get(task_id) else { return };
     let (attempt_count, status) = (task.attempt_count(), task.row.status);
     let fact = TaskAttemptCompleted {
@@ -73,6 +74,7 @@ pub(super) fn attempt_failed(
     error: Failure,
     leavings: Leavings,
 ) {
+    super::peer_runs::run_ends(draft, task_id);
     let Some(task) = draft.tasks.get(task_id).cloned() else { return };
     let cancelling = task.row.status == TaskStatus::Cancelling;
     let again = !cancelling && may_retry(&task, status, &error);

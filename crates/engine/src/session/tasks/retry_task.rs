@@ -42,6 +42,7 @@ pub fn retry_task(
         _ => AttemptCause::Rerun,
     };
     if let Some(previous) = task.open_run() {
+        super::peer_runs::run_ends(&mut draft, task_id);
         let error = Failure {
             category: "superseded".to_owned(),
             message: command.reason.clone(),

@@ -13,6 +13,7 @@ use super::draft::Draft;
 use super::moves::may_move;
 use super::state::Task;
 use crate::context::{Context, Decision, check};
+use crate::session::delegations::{link, peer_named};
 use crate::session::state::SessionState;
 use crate::session::thread_start;
 
@@ -84,8 +85,8 @@ impl Default for Start {
 }
 
 /// Begins an attempt. Where a queue is named it waits there for a worker; an agent gets a turn in a thread of its own, and
-/// waits there too where others talk to it;
-/// otherwise its assignee works on it from here on.
+/// waits there too where others talk to it; a peer is linked before it is told; otherwise its assignee works on it from
+/// here on.
 pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> Result<(RunId, AttemptId), Refusal> {
     let task = draft.tasks.get(task_id).cloned().ok_or_else(Refusal::not_found)?;
     let attempt_count = task.attempt_count() + 1;
@@ -97,6 +98,7 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     let (run_id, attempt_id) = (draft.context.run_id(), draft.context.attempt_id());
     let mut scope = draft.scope(task_id).run_id(&run_id).attempt_id(&attempt_id);
     let execution = task.row.execution.clone();
+    let peer = peer_of(&task.row, &execution, how.worker.as_deref());
     let busy = match &execution.agent {
         Some(agent) => begin_turn(draft, &task, agent, how.thread, &mut scope)? == Begun::Behind,
         None => false,
@@ -105,7 +107,9 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     let worker = match &execution {
         Execution { queue: Some(_), .. } => None,
         Execution { agent: Some(agent), .. } => Some(format!("agent:{agent}")),
-        _ => Some(how.worker.unwrap_or_else(|| responsible(&task.row))),
+        _ => Some(
+            peer.as_ref().map(|peer| format!("peer:{peer}")).or(how.worker).unwrap_or_else(|| responsible(&task.row)),
+        ),
     };
     let previous = task.row.attempt.as_ref();
     let input_refs = if how.input_refs.is_empty() { task.row.input_refs.clone() } else { how.input_refs };
@@ -129,9 +133,23 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         draft.push(scope, fact);
     } else {
         let started_by = draft.context.caller.to_owned();
-        draft.push(scope, TaskStarted { status: TaskStatus::Running, started_by, attempt_count, native_status: None });
+        let fact = TaskStarted { status: TaskStatus::Running, started_by, attempt_count, native_status: None };
+        draft.push(scope.clone(), fact);
+        if let Some(peer) = peer {
+            let intent = link(scope, &peer, draft.context);
+            draft.push_event(intent);
+        }
     }
     Ok((run_id, attempt_id))
+}
+
+/// The peer that does a run: the one the task names, or the one its worker or assignee is.
+fn peer_of(row: &TaskRow, execution: &Execution, worker: Option<&str>) -> Option<String> {
+    if execution.queue.is_some() || execution.agent.is_some() {
+        return None;
+    }
+    let named = || peer_named(worker.or(row.assignee.as_deref())?);
+    execution.peer.as_deref().or_else(named).map(str::to_owned)
 }
 
 /// Why an attempt of an agent waits.

@@ -104,7 +104,8 @@ fn turns_are_in_one_place(state: &SessionState) {
     }
 }
 
-/// Every open action stands in front of an open call that waits, and every call that waits has exactly one.
+/// Every open action stands in front of an open call that waits, and every call that waits has exactly one; or it is the
+/// question of a peer, which has at most one.
 fn actions_belong_to_waiting_calls(state: &SessionState) {
     let turns = || state.threads.iter().filter_map(|thread| thread.active.as_ref());
     let waiting: Vec<_> = turns()
@@ -112,8 +113,10 @@ fn actions_belong_to_waiting_calls(state: &SessionState) {
         .filter(|(_, call)| call.state == CallState::Waiting)
         .map(|(turn, call)| (Some(turn.turn_id.clone()), Some(call.tool_call_id.clone())))
         .collect();
-    let mut acted: Vec<_> =
-        state.actions.iter().map(|action| (action.turn_id.clone(), action.tool_call_id.clone())).collect();
+    let asked: Vec<_> = state.delegations.all().filter_map(|delegation| delegation.action.as_ref()).collect();
+    assert!(asked.iter().all(|action_id| state.action(action_id).is_some()), "what a peer asks is open");
+    let own = state.actions.iter().filter(|action| !asked.contains(&&action.action_id));
+    let mut acted: Vec<_> = own.map(|action| (action.turn_id.clone(), action.tool_call_id.clone())).collect();
     let mut waiting = waiting;
     waiting.sort();
     acted.sort();

@@ -27,6 +27,8 @@ impl Handle<CreateTask> for Runtime {
         if let Some(agent) = &command.execution.agent {
             self.resolve_agent(Some(agent))?;
         }
+        self.require_peer(command.execution.peer.as_deref())?;
+        self.require_peer_of(command.assignee.as_deref())?;
         let named: Vec<TaskId> =
             command.task_id.iter().chain(&command.parent_task_id).chain(&command.blocked_by).cloned().collect();
         let agent = self.0.agents.default_name().to_owned();

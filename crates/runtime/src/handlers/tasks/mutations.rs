@@ -8,6 +8,14 @@ use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::runtime::Runtime;
 
+impl Handle<StartTask> for Runtime {
+    async fn handle(&self, caller: &Caller, command: StartTask) -> Result<StartTaskResult, Refusal> {
+        self.require_peer_of(command.worker.as_deref())?;
+        let named = [command.task_id.clone()];
+        self.mutate_task(caller, &named, &command, start_task).await
+    }
+}
+
 macro_rules! mutations {
     ($($command:ident = $decide:ident;)*) => {$(
         impl Handle<$command> for Runtime {
@@ -21,7 +29,6 @@ macro_rules! mutations {
 
 mutations! {
     UpdateTask = update_task;
-    StartTask = start_task;
     AppendTaskProgress = append_task_progress;
     PauseTask = pause_task;
     ResumeTask = resume_task;

@@ -20,6 +20,8 @@ mod model_graph;
 mod model_runs;
 mod moves;
 mod pausing;
+mod peers;
+mod peers_random;
 mod play;
 mod properties;
 mod read_models;

@@ -1,0 +1,62 @@
+//! The intent: that a peer does a run, and by which message it is told, recorded before anything is sent.
+
+use factum_model::events::{ChannelPeerTaskLinked, ChannelPeerTaskUpdated};
+use factum_model::peer::{DeliveryMechanism, Direction, PeerRecovery, PeerTask};
+use factum_model::task::TaskStatus;
+use factum_model::{NewEvent, Scope};
+
+use super::observe::peer_ref;
+use super::state::{Delegation, Delegations};
+use crate::context::Context;
+use crate::session::state::Shell;
+
+/// Under this name a link refers to the message that gives the peer the task.
+pub(super) const MESSAGE_REF: &str = "message_id";
+
+/// What a worker or assignee is called that is a peer.
+const PREFIX: &str = "peer:";
+
+/// The peer that a worker or an assignee names, if it is one.
+pub fn peer_named(worker: &str) -> Option<&str> {
+    worker.strip_prefix(PREFIX).filter(|name| !name.is_empty())
+}
+
+/// The fact that links a run to a peer's task that does not exist yet.
+pub(in super::super) fn link(scope: Scope, peer: &str, context: &mut Context<'_>) -> NewEvent {
+    let peer_task = PeerTask {
+        native_protocol: "a2a".to_owned(),
+        remote_task_id: None,
+        remote_context_id: None,
+        remote_agent_ref: Some(peer_ref(peer)),
+        agent_card_ref: None,
+        delivery_mechanism: DeliveryMechanism::Polling,
+        remote_status: TaskStatus::Unknown,
+        native_status: None,
+        recovery: PeerRecovery::Unknown,
+        remote_artifact_refs: Vec::new(),
+    };
+    let message_id = context.message_id();
+    let mut event = NewEvent::new(scope, ChannelPeerTaskLinked { direction: Direction::Outbound, peer_task });
+    event.refs.insert(MESSAGE_REF.to_owned(), message_id.as_str().into());
+    event
+}
+
+/// After a restart nobody knows how the peers' tasks stand, until they are asked. None of them failed because of it.
+pub(in super::super) fn carry_on(delegations: &Delegations, shell: &Shell, events: &mut Vec<NewEvent>) {
+    for delegation in delegations.all() {
+        // What is known to be done stays so: only our side has to catch up.
+        let done = delegation.peer_is_done();
+        let recovery = if done { PeerRecovery::CompletedUnreconciled } else { PeerRecovery::Unknown };
+        let fact = ChannelPeerTaskUpdated {
+            previous_recovery: Some(delegation.peer_task.recovery),
+            message: Some("carried on after a restart".to_owned()),
+            peer_task: PeerTask { recovery, ..delegation.peer_task.clone() },
+        };
+        events.push(NewEvent::new(run_scope(delegation, shell), fact));
+    }
+}
+
+fn run_scope(delegation: &Delegation, shell: &Shell) -> Scope {
+    let scope = Scope::default().session_id(&shell.session_id).task_id(&delegation.task_id);
+    scope.run_id(&delegation.run_id).attempt_id(&delegation.attempt_id)
+}

@@ -1,0 +1,138 @@
+//! What a peer asks becomes an action here, and its answer goes back. A permission that crosses the channel keeps its five
+//! facts: who asks, about what, which side decided, by what, and whether it holds for the channel only (seed 000).
+
+use factum_model::events::*;
+use factum_model::id::ThreadId;
+use factum_model::peer::{Direction, PeerRecovery, Side};
+use factum_model::permission::{PermissionMode, PermissionSubject, SubjectKind, Verdict as Decided};
+use factum_model::value::Metadata;
+use factum_model::{NewEvent, Scope};
+use serde_json::json;
+
+use super::observe::{PeerNews, peer_ref};
+use super::state::Delegation;
+use crate::context::Context;
+use crate::session::respond_action::Answer;
+use crate::session::state::{OpenAction, SessionState};
+use crate::session::verdict::Verdict;
+
+/// Under this name an action says which of the peer's questions it is.
+pub(super) const QUESTION: &str = "question";
+
+/// The facts that ask here what the peer asks. Nothing where that was asked already.
+pub(in super::super) fn ask(
+    delegation: &Delegation,
+    news: &PeerNews,
+    scope: &Scope,
+    thread_id: &ThreadId,
+    context: &mut Context<'_>,
+) -> Vec<NewEvent> {
+    let question = news.question.clone().unwrap_or_default();
+    let again = delegation.asked.as_ref() == Some(&question)
+        && (news.question.is_some() || delegation.peer_task.recovery == news.recovery);
+    if again || delegation.action.is_some() || delegation.answer.is_some() {
+        return Vec::new();
+    }
+    let authorization = news.recovery == PeerRecovery::WaitingAuthorization;
+    let prompt = news.message.clone().unwrap_or_else(|| {
+        let what = if authorization { "an authorization" } else { "an answer" };
+        format!("{} needs {what} and says no more", peer_ref(&delegation.peer))
+    });
+    let scope = scope.clone().action_id(&context.action_id()).thread_id(thread_id);
+    let decisions: &[&str] = if authorization { &["allow", "deny"] } else { &[] };
+    let about: Metadata = [
+        ("peer".to_owned(), json!(peer_ref(&delegation.peer))),
+        ("task_id".to_owned(), json!(delegation.task_id)),
+        ("remote_task_id".to_owned(), json!(news.remote_task_id)),
+        (QUESTION.to_owned(), json!(question)),
+    ]
+    .into_iter()
+    .collect();
+    let required = ActionRequired {
+        action_type: if authorization { ActionType::Authorization } else { ActionType::Input },
+        prompt: prompt.clone(),
+        decisions: decisions.iter().map(|word| (*word).to_owned()).collect(),
+        input_schema: None,
+        policy: Some("peer_task".to_owned()),
+        tool_name: None,
+        arguments_digest: None,
+        scope: about,
+        timeout_at: None,
+        on_timeout: OnTimeout::Wait,
+    };
+    let mut events = vec![NewEvent::new(scope.clone(), required)];
+    if authorization {
+        let subject = subject(&news.remote_task_id, prompt.clone());
+        let requested = PermissionRequested {
+            subject: subject.clone(),
+            mode: PermissionMode::OnRequest,
+            requested_by: peer_ref(&delegation.peer),
+            prompt: prompt.clone(),
+            rule_refs: Vec::new(),
+            destructive: false,
+            impact_scope: None,
+            rollback_advice: None,
+            expires_at: None,
+        };
+        events.push(NewEvent::new(scope.clone(), requested));
+        let forwarded = ChannelPermissionForwarded {
+            direction: Direction::Inbound,
+            requesting_peer: peer_ref(&delegation.peer),
+            subject,
+            prompt: Some(prompt),
+            channel_scoped: true,
+            expires_at: None,
+        };
+        events.push(NewEvent::new(scope, forwarded));
+    }
+    events
+}
+
+fn subject(remote_task_id: &str, summary: String) -> PermissionSubject {
+    let name = remote_task_id.to_owned();
+    PermissionSubject { kind: SubjectKind::PeerTask, name, summary: Some(summary), arguments_digest: None }
+}
+
+/// What goes back over the channel once somebody decided an authorization that a peer asked for.
+pub(in super::super) fn returned(
+    state: &SessionState,
+    action: &OpenAction,
+    verdict: Verdict,
+    answer: &Answer<'_>,
+    scope: &Scope,
+) -> Option<NewEvent> {
+    let delegation = state.delegations.of_action(&action.action_id)?;
+    if action.required.action_type != ActionType::Authorization {
+        return None;
+    }
+    let fact = ChannelPermissionReturned {
+        direction: Direction::Outbound,
+        requesting_peer: peer_ref(&delegation.peer),
+        subject: subject(delegation.peer_task.remote_task_id.as_deref()?, action.required.prompt.clone()),
+        decision: if verdict == Verdict::Allow { Decided::Allow } else { Decided::Deny },
+        decided_by: answer.by.to_owned(),
+        decided_on: Side::Local,
+        source: answer.source,
+        channel_scoped: true,
+    };
+    let scope = scope.clone().task_id(&delegation.task_id).run_id(&delegation.run_id);
+    Some(NewEvent::new(scope, fact))
+}
+
+/// The question of a run that is over, or that the peer does not ask any more: nobody has to answer it.
+pub(in super::super) fn superseded(state: &SessionState, delegation: &Delegation, by: &str) -> Option<NewEvent> {
+    let action = state.action(delegation.action.as_ref()?)?;
+    let scope = Scope::default().thread_id(&action.thread_id).action_id(&action.action_id);
+    let mut scope = scope.task_id(&delegation.task_id).run_id(&delegation.run_id);
+    scope.session_id = state.shell.as_ref().map(|shell| shell.session_id.clone());
+    let fact = ActionResolved {
+        action_type: action.required.action_type,
+        decision: "superseded".to_owned(),
+        payload: None,
+        resolved_by: by.to_owned(),
+        source: ResolutionSource::Superseded,
+        allowed: false,
+        arguments_digest: None,
+    };
+    Some(NewEvent::new(scope, fact))
+}

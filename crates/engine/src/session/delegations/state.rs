@@ -1,0 +1,96 @@
+//! What is remembered of the tasks that peers do for us, until both sides are done with them.
+
+use std::collections::BTreeMap;
+
+use factum_model::Timestamp;
+use factum_model::id::*;
+use factum_model::peer::{PeerRecovery, PeerTask};
+use serde::{Deserialize, Serialize};
+
+/// The delegations of a session that are not over, by run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delegations {
+    pub(super) open: BTreeMap<RunId, Delegation>,
+}
+
+/// A run that a peer does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delegation {
+    pub task_id: TaskId,
+    pub run_id: RunId,
+    pub attempt_id: AttemptId,
+    /// Its name in the configuration.
+    pub peer: String,
+    /// The id of the message that gives the peer the task. Chosen before anything was sent.
+    pub message_id: String,
+    pub peer_task: PeerTask,
+    /// Grows with each change of the peer's task.
+    pub generation: u64,
+    /// What was taken in, by the peer's id for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub artifacts: BTreeMap<String, KnownArtifact>,
+    /// The open question of the peer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<ActionId>,
+    /// Which of the peer's questions was asked here last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// An answer that the peer has not got yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<PendingAnswer>,
+    /// Nobody here wants it any more.
+    #[serde(default)]
+    pub cancel: bool,
+    /// The run ended before the peer did: only the peer has to be told.
+    #[serde(default)]
+    pub over: bool,
+    pub linked_at: Timestamp,
+}
+
+/// Something of the peer's that is here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownArtifact {
+    pub artifact_id: ArtifactId,
+    pub version: u32,
+    /// What tells one version from the next.
+    pub content: Option<String>,
+}
+
+/// What somebody here answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingAnswer {
+    /// Also the id of the message that carries it.
+    pub action_id: ActionId,
+    pub decision: String,
+    pub text: String,
+}
+
+impl Delegations {
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub fn get(&self, run_id: &RunId) -> Option<&Delegation> {
+        self.open.get(run_id)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Delegation> {
+        self.open.values()
+    }
+
+    pub(in super::super) fn of_action(&self, action_id: &ActionId) -> Option<&Delegation> {
+        self.open.values().find(|delegation| delegation.action.as_ref() == Some(action_id))
+    }
+}
+
+impl Delegation {
+    /// Whether the peer is done, as far as is known.
+    pub fn peer_is_done(&self) -> bool {
+        self.peer_task.recovery == PeerRecovery::CompletedUnreconciled
+    }
+}
+
+/// Whether nothing more will come of the peer's task.
+pub(super) fn is_final(recovery: PeerRecovery) -> bool {
+    matches!(recovery, PeerRecovery::Reconciled | PeerRecovery::Missing | PeerRecovery::Archived)
+}

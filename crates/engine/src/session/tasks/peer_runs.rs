@@ -1,0 +1,372 @@
+//! Runs that an agent elsewhere does: what the shell saw at the peer, and what that means for the run and its task.
+//!
+//! Nothing here fails a task because a peer cannot be reached. A run ends when the peer is done and everything it made is
+//! here, when the peer does not take it, or when nobody can say any more where it is; that last one is `lost`.
+
+use factum_model::Refusal;
+use factum_model::events::*;
+use factum_model::id::{RunId, TaskId};
+use factum_model::peer::{ChannelMessageKind, Direction, DisconnectReason, PeerRecovery, ResumeMethod};
+use factum_model::task::*;
+use factum_model::value::{Failure, Part};
+
+use super::draft::Draft;
+use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
+use super::link_tasks::{add_edge, room};
+use crate::context::{Context, Decision};
+use crate::session::delegations::{
+    Delegation, Observed, PeerChange, PeerNews, WORDS_MAX, ask, changed, superseded, taken_in,
+};
+use crate::session::state::SessionState;
+use crate::session::text::clip;
+use crate::session::thread_start::open_thread;
+
+/// Records what was seen of a run that a peer does. A run that is over with changes nothing.
+pub fn observe_peer(
+    state: &SessionState,
+    run_id: &RunId,
+    observed: &Observed,
+    context: &mut Context<'_>,
+) -> Result<Decision<()>, Refusal> {
+    let mut draft = Draft::of(state, &[], context)?;
+    if let Some(delegation) = state.delegations.get(run_id) {
+        record(&mut draft, delegation, observed)?;
+    }
+    Ok(draft.finish(|_| ()))
+}
+
+/// A run that a peer does, as far as it is known, and what the peer is asked to do.
+pub fn errand(state: &SessionState, run_id: &RunId) -> Option<(Delegation, String)> {
+    let delegation = state.delegations.get(run_id)?.clone();
+    // A run that is over only has to be ended: nobody needs to know what it was about.
+    let objective = state.tasks.get(&delegation.task_id).map(|task| task.row.objective.clone()).unwrap_or_default();
+    Some((delegation, objective))
+}
+
+fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observed) -> Result<(), Refusal> {
+    match observed {
+        Observed::Task(news) => see(draft, delegation, news)?,
+        Observed::Replied { text } => replied(draft, delegation, text),
+        Observed::Unavailable { recovery, problem, connected } => {
+            unavailable(draft, delegation, *recovery, problem, *connected);
+        }
+        Observed::Missing { problem } => {
+            update(draft, delegation, PeerChange::only(delegation, PeerRecovery::Missing, Some(problem)));
+            lose(draft, delegation, "peer_task_missing", problem);
+        }
+        Observed::Untraceable { problem } => {
+            update(draft, delegation, PeerChange::only(delegation, PeerRecovery::Unknown, Some(problem)));
+            lose(draft, delegation, "peer_task_unknown", problem);
+        }
+        Observed::Refused { problem } => end(draft, delegation, AttemptStatus::Failed, "peer_refused", problem, false),
+        Observed::NotSent => {
+            let problem = "the task was cancelled before the peer was told of it";
+            end(draft, delegation, AttemptStatus::Cancelled, "cancelled", problem, false);
+        }
+        Observed::Answered { action_id, text } => {
+            let fact = ChannelMessage {
+                kind: ChannelMessageKind::Message,
+                direction: Direction::Outbound,
+                parts: vec![Part::Text { text: clip(text, WORDS_MAX) }],
+                native_id: Some(action_id.as_str().to_owned()),
+                native_type: Some("answer".to_owned()),
+            };
+            draft.push(scope(draft, delegation), fact);
+        }
+        Observed::Declined { problem } => declined(draft, delegation, problem),
+    }
+    Ok(())
+}
+
+/// The envelope ids of the run, also where it has ended meanwhile.
+fn scope(draft: &Draft<'_, '_>, delegation: &Delegation) -> factum_model::Scope {
+    draft.scope(&delegation.task_id).run_id(&delegation.run_id).attempt_id(&delegation.attempt_id)
+}
+
+fn update(draft: &mut Draft<'_, '_>, delegation: &Delegation, change: PeerChange) {
+    if let Some(fact) = changed(delegation, change) {
+        draft.push(scope(draft, delegation), fact);
+    }
+}
+
+/// Whether the run still has no outcome.
+fn is_open(draft: &Draft<'_, '_>, delegation: &Delegation) -> bool {
+    draft.tasks.of_run(&delegation.run_id).is_some()
+}
+
+/// The peer's task, as it was seen.
+fn see(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> Result<(), Refusal> {
+    resume(draft, delegation);
+    update(draft, delegation, PeerChange::of(delegation, news));
+    if !is_open(draft, delegation) {
+        // Only the peer had to hear of the end; it is done now, or it is not.
+        if news.recovery == PeerRecovery::CompletedUnreconciled {
+            reconciled(draft, delegation, news);
+        }
+        return Ok(());
+    }
+    take_in(draft, delegation, news)?;
+    match news.recovery {
+        PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization => wait(draft, delegation, news)?,
+        PeerRecovery::CompletedUnreconciled if news.whole => finish(draft, delegation, news),
+        PeerRecovery::CompletedUnreconciled => {}
+        _ => go_on(draft, delegation, news),
+    }
+    Ok(())
+}
+
+/// The peer is heard of again.
+fn resume(draft: &mut Draft<'_, '_>, delegation: &Delegation) {
+    let away =
+        matches!(delegation.peer_task.recovery, PeerRecovery::NetworkUnavailable | PeerRecovery::AuthUnavailable);
+    if away {
+        let fact = ChannelResumed {
+            method: ResumeMethod::Snapshot,
+            resume_from: delegation.generation,
+            last_acknowledged_sequence: None,
+            cursors: Default::default(),
+            gap: None,
+            resume_token_ref: None,
+        };
+        draft.push(scope(draft, delegation), fact);
+    }
+}
+
+/// What the peer made becomes ours: by reference, with an edge of the graph.
+fn take_in(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> Result<(), Refusal> {
+    let task_id = &delegation.task_id;
+    let names = draft.tasks.get(task_id).map(|task| task.row.artifacts.clone()).unwrap_or_default();
+    let scope = scope(draft, delegation);
+    for taken in taken_in(delegation, news, &scope, &names, draft.context) {
+        if taken.new {
+            let row = draft.require(task_id)?.row;
+            room(draft, &row)?;
+            let reason = Some(format!("made by peer:{}", delegation.peer));
+            let relationship = Relationship::ProducedArtifact;
+            add_edge(draft, task_id, &taken.label, relationship, EdgeStatus::Active, reason, EdgeChange::Added);
+        }
+        draft.push_event(taken.event);
+    }
+    Ok(())
+}
+
+/// The peer needs something from somebody here.
+fn wait(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> Result<(), Refusal> {
+    let status = draft.status(&delegation.task_id);
+    if status == TaskStatus::Cancelling {
+        return Ok(());
+    }
+    let own = draft.tasks.get(&delegation.task_id).and_then(|task| task.row.thread_id.clone());
+    let own = own.filter(|thread_id| draft.state.thread(thread_id).is_some());
+    let thread = match own.or_else(|| draft.state.threads.first().map(|thread| thread.thread_id.clone())) {
+        Some(thread_id) => thread_id,
+        None => {
+            let known = draft.events.len();
+            let Some(shell) = &draft.state.shell else { return Ok(()) };
+            let (scope, agent) = (scope(draft, delegation), shell.agent.clone());
+            let (state, events) = (draft.state, &mut draft.events);
+            let thread = open_thread(state, &scope, &agent, ThreadOrigin::Task, None, None, draft.context, events)?;
+            draft.catch_up(known);
+            thread
+        }
+    };
+    let events = ask(delegation, news, &scope(draft, delegation), &thread, draft.context);
+    if events.is_empty() {
+        return Ok(());
+    }
+    for event in events {
+        draft.push_event(event);
+    }
+    let waits = if news.recovery == PeerRecovery::WaitingAuthorization {
+        TaskStatus::WaitingPermission
+    } else {
+        TaskStatus::WaitingInput
+    };
+    if status != TaskStatus::Paused {
+        let fact = TaskWaiting {
+            status: waits,
+            reason: news.message.as_deref().map(|text| clip(text, WORDS_MAX)),
+            resource: None,
+            native_status: Some(news.native_status.clone()),
+        };
+        draft.push(scope(draft, delegation), fact);
+    }
+    Ok(())
+}
+
+/// The peer is at work, or will be: whatever the task waited for is over.
+fn go_on(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
+    supersede(draft, delegation);
+    let Some(task) = draft.tasks.get(&delegation.task_id) else { return };
+    let waited = matches!(task.row.status, TaskStatus::WaitingInput | TaskStatus::WaitingPermission);
+    let known = task.row.native_status.as_ref() == Some(&news.native_status);
+    if !waited && known {
+        return;
+    }
+    let fact = TaskUpdated {
+        updated_by: draft.context.caller.to_owned(),
+        status: waited.then_some(TaskStatus::Running),
+        native_status: Some(news.native_status.clone()),
+        ..TaskUpdated::default()
+    };
+    draft.push(scope(draft, delegation), fact);
+}
+
+/// Both sides are done with it.
+fn finish(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
+    supersede(draft, delegation);
+    let fact = TaskUpdated {
+        updated_by: draft.context.caller.to_owned(),
+        native_status: Some(news.native_status.clone()),
+        ..TaskUpdated::default()
+    };
+    draft.push(scope(draft, delegation), fact);
+    reconciled(draft, delegation, news);
+    let message = news.message.as_deref().map(|text| clip(text, WORDS_MAX));
+    let output_refs: Vec<String> = news
+        .artifacts
+        .iter()
+        .filter_map(|artifact| artifact.content.as_ref())
+        .map(|content| content.r#ref.clone())
+        .collect();
+    let leavings = Leavings { output_refs, ..Leavings::default() };
+    let task_id: &TaskId = &delegation.task_id;
+    let error = |category: &str, words: &str| Failure {
+        category: category.to_owned(),
+        message: message.clone().unwrap_or_else(|| words.to_owned()),
+        retryable: true,
+        advice: None,
+    };
+    match news.status {
+        TaskStatus::Completed => attempt_completed(draft, task_id, message, leavings),
+        TaskStatus::Cancelled => {
+            let error = Failure { retryable: false, ..error("peer_cancelled", "the peer cancelled the task") };
+            attempt_failed(draft, task_id, AttemptStatus::Cancelled, error, leavings);
+        }
+        _ => {
+            let error = error("peer_failed", "the peer failed the task and says no more");
+            attempt_failed(draft, task_id, AttemptStatus::Failed, error, leavings);
+        }
+    }
+}
+
+fn reconciled(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
+    let mut change = PeerChange::of(delegation, news);
+    change.peer_task.recovery = PeerRecovery::Reconciled;
+    let previous_recovery = Some(PeerRecovery::CompletedUnreconciled);
+    let fact = ChannelPeerTaskUpdated { previous_recovery, message: change.message, peer_task: change.peer_task };
+    draft.push(scope(draft, delegation), fact);
+}
+
+/// Words instead of a task: a message is no durable output, so they are kept as what the run came to.
+fn replied(draft: &mut Draft<'_, '_>, delegation: &Delegation, text: &str) {
+    let fact = ChannelMessage {
+        kind: ChannelMessageKind::Message,
+        direction: Direction::Inbound,
+        parts: vec![Part::Text { text: clip(text, WORDS_MAX) }],
+        native_id: None,
+        native_type: Some("message".to_owned()),
+    };
+    draft.push(scope(draft, delegation), fact);
+    let change = PeerChange::only(delegation, PeerRecovery::Reconciled, None);
+    update(draft, delegation, change);
+    if is_open(draft, delegation) {
+        supersede(draft, delegation);
+        attempt_completed(draft, &delegation.task_id, Some(clip(text, WORDS_MAX)), Leavings::default());
+    }
+}
+
+fn unavailable(
+    draft: &mut Draft<'_, '_>,
+    delegation: &Delegation,
+    recovery: PeerRecovery,
+    problem: &str,
+    connected: bool,
+) {
+    if connected && delegation.peer_task.recovery != recovery {
+        let auth = recovery == PeerRecovery::AuthUnavailable;
+        let fact = ChannelDisconnected {
+            reason: if auth { DisconnectReason::AuthFailed } else { DisconnectReason::TransportError },
+            detail: Some(clip(problem, WORDS_MAX)),
+            last_seen_at: None,
+            last_acknowledged_sequence: None,
+        };
+        draft.push(scope(draft, delegation), fact);
+    }
+    update(draft, delegation, PeerChange::only(delegation, recovery, Some(problem)));
+}
+
+/// The peer does not take an answer or an order to stop. What it says of its task decides, so nothing is lost by it; an
+/// answer is not offered again.
+fn declined(draft: &mut Draft<'_, '_>, delegation: &Delegation, problem: &str) {
+    let details = [("peer".to_owned(), format!("peer:{}", delegation.peer).into())].into_iter().collect();
+    let fact = RuntimeWarning { code: "peer_declined".to_owned(), message: clip(problem, WORDS_MAX), details };
+    draft.push(scope(draft, delegation), fact);
+    if delegation.over {
+        let change = PeerChange::only(delegation, PeerRecovery::Reconciled, Some(problem));
+        return update(draft, delegation, change);
+    }
+    if let Some(answer) = &delegation.answer {
+        let fact = ChannelMessage {
+            kind: ChannelMessageKind::Notice,
+            direction: Direction::Outbound,
+            parts: vec![Part::Text { text: clip(&answer.text, WORDS_MAX) }],
+            native_id: Some(answer.action_id.as_str().to_owned()),
+            native_type: Some("answer_declined".to_owned()),
+        };
+        draft.push(scope(draft, delegation), fact);
+    }
+}
+
+fn lose(draft: &mut Draft<'_, '_>, delegation: &Delegation, category: &str, problem: &str) {
+    if !is_open(draft, delegation) {
+        return;
+    }
+    supersede(draft, delegation);
+    let error = Failure {
+        category: category.to_owned(),
+        message: clip(problem, WORDS_MAX),
+        retryable: true,
+        advice: Some("look at the peer first; retry_task gives it the task again, fail_task gives it up".to_owned()),
+    };
+    attempt_failed(draft, &delegation.task_id, AttemptStatus::Lost, error, Leavings::default());
+}
+
+fn end(
+    draft: &mut Draft<'_, '_>,
+    delegation: &Delegation,
+    status: AttemptStatus,
+    category: &str,
+    problem: &str,
+    retryable: bool,
+) {
+    if is_open(draft, delegation) {
+        supersede(draft, delegation);
+        let message = clip(problem, WORDS_MAX);
+        let error = Failure { category: category.to_owned(), message, retryable, advice: None };
+        attempt_failed(draft, &delegation.task_id, status, error, Leavings::default());
+    }
+}
+
+/// Nobody has to answer what the peer does not ask any more.
+fn supersede(draft: &mut Draft<'_, '_>, delegation: &Delegation) {
+    let by = draft.context.caller.to_owned();
+    if let Some(event) = superseded(draft.state, delegation, &by) {
+        let there = |known: &factum_model::NewEvent| {
+            matches!(known.fact, factum_model::Fact::ActionResolved(_))
+                && known.scope.action_id == event.scope.action_id
+        };
+        if !draft.events.iter().any(there) {
+            draft.push_event(event);
+        }
+    }
+}
+
+/// The same, for a run that ends for another reason.
+pub(super) fn run_ends(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
+    let run_id = draft.tasks.get(task_id).and_then(|task| task.row.attempt.as_ref()).map(|attempt| &attempt.run_id);
+    let state = draft.state;
+    if let Some(delegation) = run_id.and_then(|run_id| state.delegations.get(run_id)) {
+        supersede(draft, delegation);
+    }
+}

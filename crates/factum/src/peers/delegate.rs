@@ -1,0 +1,236 @@
+//! What the runtime asks of peers, carried out over A2A.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use a2a::{
+    ListTasksRequest, Message, Part, Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse,
+    StreamResponse, Task,
+};
+use async_trait::async_trait;
+use factum_a2a::client::{Failure, Peer, PeerOptions, PeerUpdates, discover};
+use factum_outbound::Client;
+use factum_runtime::{Answer, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::view;
+
+/// How far back a peer's list is searched for a message that may have arrived.
+const SEARCHED_PAGES_MAX: usize = 10;
+const SEARCHED_PAGE_TASKS: i32 = 100;
+/// How much of a task's conversation is looked at for it.
+const SEARCHED_HISTORY: i32 = 100;
+/// How far the peer's clock may be behind ours.
+const CLOCKS_APART_SECONDS: i64 = 300;
+
+/// The peers of the configuration, and the cards that were read of them.
+pub(super) struct Peers {
+    client: Client,
+    options: BTreeMap<String, PeerOptions>,
+    found: Mutex<BTreeMap<String, Arc<Peer>>>,
+}
+
+impl Peers {
+    pub(super) fn new(client: Client, peers: Vec<(String, PeerOptions)>) -> Self {
+        Self { client, options: peers.into_iter().collect(), found: Mutex::default() }
+    }
+
+    /// The peer, found now or before. Nothing that matters has been sent when this fails.
+    async fn peer(&self, name: &str) -> Result<Arc<Peer>, Trouble> {
+        if let Some(peer) = self.found.lock().get(name) {
+            return Ok(peer.clone());
+        }
+        let unknown = || Trouble::Network { problem: format!("no peer is named {name:?}"), may_have_arrived: false };
+        let options = self.options.get(name).ok_or_else(unknown)?.clone();
+        let peer = discover(&self.client, options).await.map_err(|failure| match trouble(failure) {
+            // A card that cannot be read today may be readable tomorrow.
+            Trouble::Network { problem, .. } | Trouble::Malformed { problem, .. } => {
+                Trouble::Network { problem, may_have_arrived: false }
+            }
+            other => other,
+        })?;
+        let peer = Arc::new(peer);
+        self.found.lock().insert(name.to_owned(), peer.clone());
+        Ok(peer)
+    }
+
+    /// What went wrong, and whether the card has to be read again.
+    fn failed(&self, name: &str, failure: Failure) -> Trouble {
+        if !matches!(failure, Failure::Missing { .. } | Failure::Refused { .. }) {
+            self.found.lock().remove(name);
+        }
+        trouble(failure)
+    }
+
+    async fn send(&self, name: &str, message: Message) -> Result<Given, Trouble> {
+        let peer = self.peer(name).await?;
+        let key = message.message_id.clone();
+        let configuration = SendMessageConfiguration {
+            accepted_output_modes: None,
+            task_push_notification_config: None,
+            history_length: Some(0),
+            return_immediately: Some(true),
+        };
+        let request = SendMessageRequest { message, configuration: Some(configuration), metadata: None, tenant: None };
+        match peer.send(request, Some(&key)).await {
+            Ok(SendMessageResponse::Task(task)) => Ok(Given::Task(Box::new(view::of_task(&peer, &task)))),
+            Ok(SendMessageResponse::Message(message)) => Ok(Given::Reply(view::words(&message))),
+            Err(failure) => Err(self.failed(name, failure)),
+        }
+    }
+
+    /// The task that a message became, among the newest of the peer's tasks.
+    async fn search(&self, peer: &Peer, errand: &Errand) -> Result<Option<Task>, Failure> {
+        let since = errand.since.as_second().saturating_sub(CLOCKS_APART_SECONDS);
+        let mut page_token = None;
+        for _ in 0..SEARCHED_PAGES_MAX {
+            let request = ListTasksRequest {
+                context_id: None,
+                status: None,
+                page_size: Some(SEARCHED_PAGE_TASKS),
+                page_token: page_token.take(),
+                history_length: Some(SEARCHED_HISTORY),
+                status_timestamp_after: serde_json::from_value(json!(timestamp(since))).ok(),
+                include_artifacts: Some(true),
+                tenant: None,
+            };
+            let page = peer.list(request).await?;
+            let told = |task: &&Task| task.history.iter().flatten().any(|one| one.message_id == errand.message_id);
+            if let Some(task) = page.tasks.iter().find(told) {
+                return Ok(Some(task.clone()));
+            }
+            if page.next_page_token.is_empty() {
+                return Ok(None);
+            }
+            page_token = Some(page.next_page_token);
+        }
+        Ok(None)
+    }
+}
+
+fn timestamp(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
+}
+
+fn message(message_id: &str, text: &str) -> Message {
+    let mut message = Message::new(Role::User, vec![Part::text(text)]);
+    message.message_id = message_id.to_owned();
+    message
+}
+
+fn trouble(failure: Failure) -> Trouble {
+    match failure {
+        Failure::Network { problem, may_have_arrived } => Trouble::Network { problem, may_have_arrived },
+        Failure::Auth { problem } => Trouble::Auth { problem },
+        Failure::Missing { problem } => Trouble::Missing { problem },
+        Failure::Refused { code, message } => Trouble::Refused { problem: format!("{message} ({code})") },
+        Failure::Malformed { problem, may_have_arrived } => Trouble::Malformed { problem, may_have_arrived },
+    }
+}
+
+#[async_trait]
+impl Delegate for Peers {
+    fn peers(&self) -> Vec<String> {
+        self.options.keys().cloned().collect()
+    }
+
+    async fn give(&self, peer: &str, errand: &Errand) -> Result<Given, Trouble> {
+        self.send(peer, message(&errand.message_id, &errand.text)).await
+    }
+
+    async fn find(&self, name: &str, errand: &Errand) -> Result<Found, Trouble> {
+        let peer = self.peer(name).await?;
+        if peer.card().idempotent {
+            return Ok(Found::SendAgain);
+        }
+        let unknown = |why: &str| Found::Unknown {
+            problem: format!(
+                "the task was sent and no answer came back; {why}, so whether the peer has it is not known"
+            ),
+        };
+        match self.search(&peer, errand).await {
+            Ok(Some(task)) => Ok(Found::Task(Box::new(view::of_task(&peer, &task)))),
+            Ok(None) => Ok(unknown("the peer lists no task that began with it")),
+            Err(Failure::Refused { .. } | Failure::Malformed { .. } | Failure::Missing { .. }) => {
+                Ok(unknown("the peer does not list its tasks"))
+            }
+            Err(failure) => Err(self.failed(name, failure)),
+        }
+    }
+
+    async fn answer(&self, peer: &str, remote: &Remote, answer: &Answer) -> Result<Given, Trouble> {
+        let mut message = message(&answer.message_id, &answer.text);
+        message.task_id = Some(remote.task_id.clone());
+        message.context_id.clone_from(&remote.context_id);
+        message.metadata = Some([("decision".to_owned(), json!(answer.decision))].into_iter().collect());
+        self.send(peer, message).await
+    }
+
+    async fn look(&self, name: &str, remote: &Remote) -> Result<PeerView, Trouble> {
+        let peer = self.peer(name).await?;
+        let task = peer.get(&remote.task_id, Some(0)).await;
+        task.map(|task| view::of_task(&peer, &task)).map_err(|failure| self.failed(name, failure))
+    }
+
+    async fn cancel(&self, name: &str, remote: &Remote) -> Result<PeerView, Trouble> {
+        let peer = self.peer(name).await?;
+        let task = peer.cancel(&remote.task_id).await;
+        task.map(|task| view::of_task(&peer, &task)).map_err(|failure| self.failed(name, failure))
+    }
+
+    async fn follow(
+        &self,
+        name: &str,
+        remote: &Remote,
+        after: Option<&str>,
+    ) -> Result<Option<Box<dyn Follow>>, Trouble> {
+        let peer = self.peer(name).await?;
+        if !peer.card().streaming {
+            return Ok(None);
+        }
+        let updates = peer.subscribe(&remote.task_id, after).await.map_err(|failure| self.failed(name, failure))?;
+        let position = after.map(str::to_owned);
+        Ok(Some(Box::new(Following { peer, updates, position, status: None })))
+    }
+}
+
+/// A subscription.
+struct Following {
+    peer: Arc<Peer>,
+    updates: PeerUpdates,
+    position: Option<String>,
+    /// How the task stood last: an artifact comes without it.
+    status: Option<PeerView>,
+}
+
+#[async_trait]
+impl Follow for Following {
+    async fn next(&mut self) -> Result<Option<PeerView>, Trouble> {
+        loop {
+            let Some(update) = self.updates.next().await.map_err(trouble)? else { return Ok(None) };
+            self.position = update.event_id.or(self.position.take());
+            let view = match update.response {
+                StreamResponse::Task(task) => Some(view::of_task(&self.peer, &task)),
+                StreamResponse::StatusUpdate(update) => {
+                    Some(view::of_status(&self.peer, &update.task_id, &update.context_id, &update.status))
+                }
+                // A piece of an artifact is nothing to keep; the whole is read when the task is done.
+                StreamResponse::ArtifactUpdate(update) => {
+                    let whole = update.append != Some(true) && update.last_chunk != Some(false);
+                    let artifacts = vec![view::artifact(&update.artifact)];
+                    self.status.clone().filter(|_| whole).map(|status| PeerView { artifacts, whole: false, ..status })
+                }
+                StreamResponse::Message(_) => None,
+            };
+            if let Some(view) = view {
+                self.status = Some(PeerView { artifacts: Vec::new(), whole: false, ..view.clone() });
+                return Ok(Some(view));
+            }
+        }
+    }
+
+    fn position(&self) -> Option<String> {
+        self.position.clone()
+    }
+}

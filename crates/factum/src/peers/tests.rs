@@ -1,0 +1,194 @@
+//! What the runtime asks of peers, against a peer on loopback that answers by a script of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use factum_a2a::client::PeerOptions;
+use factum_model::peer::{DeliveryMechanism, PeerRecovery};
+use factum_model::task::TaskStatus;
+use factum_runtime::{Answer, ArtifactContent, Delegate, Errand, Found, Given, Remote, Trouble};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::delegate::Peers;
+
+/// Answers a method with a result, an error, or a stream of results.
+enum Says {
+    Result(Value),
+    Error(i32),
+    Stream(Vec<Value>),
+}
+
+type Script = fn(&str, &Value) -> Says;
+
+struct Fake {
+    script: Script,
+    asked: Mutex<Vec<(String, Value)>>,
+    address: Mutex<Option<SocketAddr>>,
+    extensions: Value,
+}
+
+async fn answer(State(fake): State<Arc<Fake>>, body: String) -> Response {
+    let Ok(body) = serde_json::from_str::<Value>(&body) else {
+        let url = format!("http://{}/", fake.address.lock().unwrap());
+        let card = json!({
+            "name": "fake",
+            "capabilities": { "streaming": true, "extensions": fake.extensions },
+            "supportedInterfaces": [{ "url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
+        });
+        return card.to_string().into_response();
+    };
+    let method = body["method"].as_str().unwrap_or_default().to_owned();
+    fake.asked.lock().push((method.clone(), body["params"].clone()));
+    let wrap = |result: &Value| json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
+    match (fake.script)(&method, &body["params"]) {
+        Says::Result(result) => wrap(&result).into_response(),
+        Says::Error(code) => {
+            json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "no" } }).to_string().into_response()
+        }
+        Says::Stream(items) => {
+            let events: String = items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| format!("id: {}\ndata: {}\n\n", at + 1, wrap(item)))
+                .collect();
+            ([("content-type", "text/event-stream")], events).into_response()
+        }
+    }
+}
+
+async fn start(script: Script, extensions: Value) -> (Arc<Fake>, Peers) {
+    let (asked, address) = Default::default();
+    let fake = Arc::new(Fake { script, asked, address, extensions });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    *fake.address.lock() = Some(address);
+    let router = Router::new().fallback(answer).with_state(fake.clone());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let client = factum_outbound::Client::new(factum_outbound::Options::default().with_loopback()).unwrap();
+    let options = PeerOptions { url: format!("http://{address}"), ..PeerOptions::default() };
+    (fake, Peers::new(client, vec![("north".to_owned(), options)]))
+}
+
+fn task(state: &str) -> Value {
+    json!({ "id": "r1", "contextId": "c1", "status": { "state": state } })
+}
+
+fn errand() -> Errand {
+    let since = jiff::Timestamp::from_second(1_800_000_000).unwrap();
+    Errand { message_id: "msg_1".to_owned(), text: "count".to_owned(), since }
+}
+
+fn remote() -> Remote {
+    Remote { task_id: "r1".to_owned(), context_id: Some("c1".to_owned()) }
+}
+
+#[tokio::test]
+async fn an_errand_is_given_with_its_own_message_id_and_an_answer_names_its_task() {
+    let (fake, peers) = start(|_, _| Says::Result(json!({ "task": task("TASK_STATE_WORKING") })), json!([])).await;
+    let Given::Task(view) = peers.give("north", &errand()).await.unwrap() else { panic!("words") };
+    assert_eq!(
+        (view.remote.clone(), view.status, view.recovery),
+        (remote(), TaskStatus::Running, PeerRecovery::Running)
+    );
+    assert_eq!((view.native_status.as_str(), view.delivery), ("TASK_STATE_WORKING", DeliveryMechanism::Subscription));
+    let answer = Answer { message_id: "act_1".to_owned(), decision: "allow".to_owned(), text: "up".to_owned() };
+    peers.answer("north", &remote(), &answer).await.unwrap();
+    let asked = fake.asked.lock().clone();
+    let message = |at: usize| asked[at].1["message"].clone();
+    assert_eq!((&message(0)["messageId"], &message(0)["parts"][0]["text"]), (&json!("msg_1"), &json!("count")));
+    assert_eq!(asked[0].1["configuration"]["returnImmediately"], true);
+    assert_eq!((&message(1)["taskId"], &message(1)["contextId"]), (&json!("r1"), &json!("c1")));
+    assert_eq!(message(1)["metadata"]["decision"], "allow");
+}
+
+#[tokio::test]
+async fn every_state_has_a_meaning() {
+    let table = [
+        ("TASK_STATE_SUBMITTED", TaskStatus::Queued, PeerRecovery::Idle),
+        ("TASK_STATE_INPUT_REQUIRED", TaskStatus::WaitingInput, PeerRecovery::WaitingInput),
+        ("TASK_STATE_AUTH_REQUIRED", TaskStatus::WaitingPermission, PeerRecovery::WaitingAuthorization),
+        ("TASK_STATE_COMPLETED", TaskStatus::Completed, PeerRecovery::CompletedUnreconciled),
+        ("TASK_STATE_FAILED", TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
+        ("TASK_STATE_REJECTED", TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
+        ("TASK_STATE_CANCELED", TaskStatus::Cancelled, PeerRecovery::CompletedUnreconciled),
+        ("TASK_STATE_UNSPECIFIED", TaskStatus::Unknown, PeerRecovery::Unknown),
+    ];
+    // The id that is asked for is the state that is answered.
+    let (_, peers) = start(|_, params| Says::Result(task(params["id"].as_str().unwrap())), json!([])).await;
+    for (state, status, recovery) in table {
+        let remote = Remote { task_id: state.to_owned(), context_id: None };
+        let view = peers.look("north", &remote).await.unwrap();
+        assert_eq!((view.status, view.recovery, view.native_status.as_str()), (status, recovery, state));
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_may_have_arrived_is_looked_for_as_the_peer_allows() {
+    let messaging = json!([{ "uri": factum_a2a::MESSAGING_URI }]);
+    let (fake, keeps_keys) = start(|_, _| Says::Error(-32601), messaging).await;
+    assert_eq!(keeps_keys.find("north", &errand()).await, Ok(Found::SendAgain));
+    assert!(fake.asked.lock().is_empty(), "its card says enough");
+
+    let (_, lists) = start(
+        |_, params| {
+            let found = json!({ "id": "r1", "contextId": "c1", "status": { "state": "TASK_STATE_WORKING" },
+                "history": [{ "messageId": "msg_1", "role": "ROLE_USER", "parts": [] }] });
+            let first = params["pageToken"].is_null();
+            let tasks = if first { json!([task("TASK_STATE_WORKING")]) } else { json!([found]) };
+            let next = if first { "more" } else { "" };
+            Says::Result(json!({ "tasks": tasks, "nextPageToken": next, "pageSize": 1, "totalSize": 2 }))
+        },
+        json!([]),
+    )
+    .await;
+    assert!(matches!(lists.find("north", &errand()).await, Ok(Found::Task(_))));
+
+    let empty: Script = |_, _| Says::Result(json!({ "tasks": [], "nextPageToken": "", "pageSize": 1, "totalSize": 0 }));
+    for script in [empty, |_, _| Says::Error(-32601)] {
+        let (_, peers) = start(script, json!([])).await;
+        assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_tells_states_and_whole_artifacts_and_where_to_go_on() {
+    fn script(_: &str, _: &Value) -> Says {
+        let artifact = |id: &str, append: bool| {
+            json!({ "artifactUpdate": { "taskId": "r1", "contextId": "c1", "append": append,
+                "artifact": { "artifactId": id, "name": "numbers", "parts": [{ "text": "1 2 3" }] } } })
+        };
+        let question = json!({ "messageId": "q1", "role": "ROLE_AGENT", "parts": [{ "text": "up?" }] });
+        Says::Stream(vec![
+            json!({ "task": task("TASK_STATE_WORKING") }),
+            artifact("a1", false),
+            artifact("a1", true),
+            json!({ "statusUpdate": { "taskId": "r1", "contextId": "c1",
+                "status": { "state": "TASK_STATE_INPUT_REQUIRED", "message": question } } }),
+        ])
+    }
+    let (_, peers) = start(script, json!([])).await;
+    let mut stream = peers.follow("north", &remote(), None).await.unwrap().unwrap();
+    let first = stream.next().await.unwrap().unwrap();
+    assert_eq!((first.recovery, first.whole), (PeerRecovery::Running, true));
+    let second = stream.next().await.unwrap().unwrap();
+    let content = ArtifactContent::Bytes { media_type: "text/plain; charset=utf-8".to_owned(), bytes: "1 2 3".into() };
+    assert_eq!((&second.artifacts[0].content, second.whole), (&content, false));
+    let third = stream.next().await.unwrap().unwrap();
+    assert_eq!((third.recovery, third.question.as_deref()), (PeerRecovery::WaitingInput, Some("q1")));
+    assert_eq!((third.message.as_deref(), stream.position().as_deref()), (Some("up?"), Some("4")));
+    assert_eq!(stream.next().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_a_peer_does_not_know_or_do_is_told_apart() {
+    let (_, peers) = start(|_, _| Says::Error(-32001), json!([])).await;
+    assert!(matches!(peers.look("north", &remote()).await, Err(Trouble::Missing { .. })));
+    let (_, peers) = start(|_, _| Says::Error(-32002), json!([])).await;
+    assert!(matches!(peers.cancel("north", &remote()).await, Err(Trouble::Refused { .. })));
+    let away = peers.give("south", &errand()).await;
+    assert!(matches!(away, Err(Trouble::Network { may_have_arrived: false, .. })), "{away:?}");
+}

@@ -1,0 +1,89 @@
+//! A task of A2A as the runtime sees it (seed 000, "A2A alignment"): its state in our words beside the peer's own, its
+//! artifacts as content, its message as words.
+
+use a2a::{Artifact, Message, Part, PartContent, Task, TaskState, TaskStatus as NativeStatus};
+use factum_a2a::client::Peer;
+use factum_model::peer::{DeliveryMechanism, PeerRecovery};
+use factum_model::task::TaskStatus;
+use factum_runtime::{ArtifactContent, PeerView, Remote, ViewedArtifact};
+
+/// A whole task.
+pub(super) fn of_task(peer: &Peer, task: &Task) -> PeerView {
+    let artifacts = task.artifacts.iter().flatten().map(artifact).collect();
+    PeerView { artifacts, whole: true, ..of_status(peer, &task.id, &task.context_id, &task.status) }
+}
+
+/// A status, without what was made so far.
+pub(super) fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus) -> PeerView {
+    let (ours, recovery) = meaning(&status.state);
+    let asks = matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization);
+    let question = || {
+        let message = status.message.as_ref().map(|message| message.message_id.clone());
+        message.or_else(|| status.timestamp.map(|at| at.to_rfc3339()))
+    };
+    let streaming = peer.card().streaming;
+    PeerView {
+        remote: Remote {
+            task_id: task_id.to_owned(),
+            context_id: Some(context_id.to_owned()).filter(|id| !id.is_empty()),
+        },
+        status: ours,
+        native_status: peer.native_status(&status.state),
+        recovery,
+        delivery: if streaming { DeliveryMechanism::Subscription } else { DeliveryMechanism::Polling },
+        card: Some(peer.interface().url.clone()),
+        message: status.message.as_ref().map(words).filter(|words| !words.is_empty()),
+        question: asks.then(question).flatten(),
+        artifacts: Vec::new(),
+        whole: false,
+    }
+}
+
+/// What a state of A2A is here, and what is known by it.
+fn meaning(state: &TaskState) -> (TaskStatus, PeerRecovery) {
+    match state {
+        TaskState::Submitted => (TaskStatus::Queued, PeerRecovery::Idle),
+        TaskState::Working => (TaskStatus::Running, PeerRecovery::Running),
+        TaskState::InputRequired => (TaskStatus::WaitingInput, PeerRecovery::WaitingInput),
+        TaskState::AuthRequired => (TaskStatus::WaitingPermission, PeerRecovery::WaitingAuthorization),
+        TaskState::Completed => (TaskStatus::Completed, PeerRecovery::CompletedUnreconciled),
+        TaskState::Failed | TaskState::Rejected => (TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
+        TaskState::Canceled => (TaskStatus::Cancelled, PeerRecovery::CompletedUnreconciled),
+        TaskState::Unspecified => (TaskStatus::Unknown, PeerRecovery::Unknown),
+    }
+}
+
+/// The text of a message.
+pub(super) fn words(message: &Message) -> String {
+    let texts: Vec<&str> = message.parts.iter().filter_map(Part::as_text).collect();
+    texts.join("\n")
+}
+
+pub(super) fn artifact(artifact: &Artifact) -> ViewedArtifact {
+    let content = match artifact.parts.as_slice() {
+        [part] => content(part),
+        parts => json(&serde_json::to_value(parts).unwrap_or_default(), None),
+    };
+    ViewedArtifact { remote_id: artifact.artifact_id.clone(), name: artifact.name.clone(), content }
+}
+
+fn content(part: &Part) -> ArtifactContent {
+    let media_type = |usual: &str| part.media_type.clone().unwrap_or_else(|| usual.to_owned());
+    match &part.content {
+        PartContent::Text(text) => {
+            ArtifactContent::Bytes { media_type: media_type("text/plain; charset=utf-8"), bytes: text.clone().into() }
+        }
+        PartContent::Raw(bytes) => {
+            ArtifactContent::Bytes { media_type: media_type("application/octet-stream"), bytes: bytes.clone().into() }
+        }
+        PartContent::Url(url) => {
+            ArtifactContent::Link { media_type: media_type("application/octet-stream"), url: url.clone() }
+        }
+        PartContent::Data(value) => json(value, part.media_type.clone()),
+    }
+}
+
+fn json(value: &serde_json::Value, media_type: Option<String>) -> ArtifactContent {
+    let media_type = media_type.unwrap_or_else(|| "application/json".to_owned());
+    ArtifactContent::Bytes { media_type, bytes: value.to_string().into() }
+}

@@ -1,0 +1,248 @@
+//! One run that a peer does, from the intent to the end: what is to be done next is asked again after each step.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use factum_engine::session::SessionState;
+use factum_engine::session::delegations::{Delegation, Observed, PendingAnswer, Step, next};
+use factum_engine::session::tasks::{errand, observe_peer};
+use factum_model::id::RunId;
+use factum_model::peer::PeerRecovery;
+use factum_model::{ErrorCode, Trace};
+use tokio::sync::Notify;
+
+use super::backoff::Backoff;
+use super::contract::{Answer, Delegate, Errand, Given, PeerView, Remote, Trouble};
+use super::news::news_of;
+use crate::commit::{Accept, Actor};
+use crate::runtime::Runtime;
+use crate::session::SessionCell;
+
+/// Who records what was seen at peers.
+const DELEGATIONS: &str = "runtime://delegations";
+/// The pause after something that could not be recorded.
+const RECORD_PAUSE: Duration = Duration::from_millis(500);
+/// The pause after something that a bound of the session is in the way of.
+const REFUSED_PAUSE: Duration = Duration::from_secs(30);
+
+/// What a driver has in memory. All of it can be lost.
+pub(super) struct Drive {
+    pub(super) runtime: Runtime,
+    pub(super) cell: Arc<SessionCell>,
+    pub(super) run_id: RunId,
+    pub(super) wake: Arc<Notify>,
+    pub(super) backoff: Backoff,
+    /// Nothing that this run is about can have reached the peer yet.
+    pub(super) unsent: bool,
+    /// An answer may have reached the peer without our knowing.
+    answer_unsure: bool,
+    cancel_sent: bool,
+    /// Where the stream goes on.
+    pub(super) after: Option<String>,
+}
+
+/// Nobody has to see to this run any more, or nobody can: the runtime closes.
+pub(super) struct Over;
+
+/// Sees to a run until it is over.
+pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunId, wake: Arc<Notify>, fresh: bool) {
+    let mut drive = Drive {
+        runtime,
+        cell,
+        run_id,
+        wake,
+        backoff: Backoff::default(),
+        unsent: fresh,
+        answer_unsure: !fresh,
+        cancel_sent: false,
+        after: None,
+    };
+    while drive.step().await.is_ok() {}
+    let cell = drive.cell.clone();
+    cell.work.lock().drivers.remove(&drive.run_id);
+}
+
+impl Drive {
+    async fn step(&mut self) -> Result<(), Over> {
+        let (delegation, text) = self.look_here().await?;
+        let Some(delegate) = self.runtime.0.delegate.clone().filter(|one| one.peers().contains(&delegation.peer))
+        else {
+            let problem =
+                format!("there is no peer named {:?} any more; add [peers.{}]", delegation.peer, delegation.peer);
+            return self.troubled(Trouble::Network { problem, may_have_arrived: false }, Connected::No).await;
+        };
+        let delegate = &*delegate;
+        match next(&delegation) {
+            Step::Give => {
+                let (message_id, since) = (delegation.message_id.clone(), delegation.linked_at);
+                let errand = Errand { message_id, text, since };
+                self.give(delegate, &delegation, &errand).await
+            }
+            Step::Cancel if !self.cancel_sent => self.cancel(delegate, &delegation).await,
+            Step::Answer(answer) => self.answer(delegate, &delegation, answer).await,
+            Step::Reconcile => self.look_there(delegate, &delegation).await,
+            Step::Cancel | Step::Follow => self.follow(delegate, &delegation).await,
+        }
+    }
+
+    /// The delegation as it stands, and what the peer is asked to do.
+    pub(super) async fn look_here(&self) -> Result<(Delegation, String), Over> {
+        loop {
+            let look = |state: &SessionState| Ok(errand(state, &self.run_id));
+            match self.runtime.look::<SessionState, _>(&self.cell.account, &self.cell.id, look).await {
+                Ok((found, _)) => return found.ok_or(Over),
+                Err(refusal) if refusal.code == ErrorCode::NotFound => return Err(Over),
+                Err(refusal) => {
+                    tracing::warn!(run_id = %self.run_id, %refusal, "a delegation could not be read; trying again");
+                    self.pause(RECORD_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Records what was seen. A store without room is waited for: the peer's task is no worse off.
+    pub(super) async fn record(&self, observed: &Observed) -> Result<(), Over> {
+        loop {
+            let actor = Actor { principal: DELEGATIONS, trace: &Trace::default(), through: None };
+            let decide = |state: &SessionState, context: &mut factum_engine::Context<'_>| {
+                observe_peer(state, &self.run_id, observed, context)
+            };
+            let (account, id) = (&self.cell.account, &self.cell.id);
+            match self.runtime.execute(account, id, &actor, &Accept::default(), decide).await {
+                Ok(_) => return Ok(()),
+                Err(refusal) if refusal.retryable => {
+                    tracing::warn!(run_id = %self.run_id, %refusal, "what a peer said could not be recorded; trying again");
+                    self.pause(RECORD_PAUSE).await;
+                }
+                Err(refusal) if refusal.code == ErrorCode::NotFound => return Err(Over),
+                Err(refusal) => {
+                    tracing::error!(run_id = %self.run_id, %refusal, "what a peer said cannot be recorded now");
+                    self.pause(REFUSED_PAUSE).await;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Records a view of the peer's task.
+    pub(super) async fn saw(&mut self, view: PeerView) -> Result<(), Over> {
+        self.backoff.worked();
+        match news_of(&self.runtime, view).await {
+            Ok(observed) => self.record(&observed).await,
+            Err(problem) => {
+                tracing::error!(run_id = %self.run_id, problem, "what a peer made could not be kept; trying again");
+                self.pause(RECORD_PAUSE).await;
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) async fn got(&mut self, given: Given) -> Result<(), Over> {
+        match given {
+            Given::Task(view) => self.saw(*view).await,
+            Given::Reply(text) => self.record(&Observed::Replied { text }).await,
+        }
+    }
+
+    /// Records that the peer is away and waits; whatever else it is, it is recorded as that.
+    pub(super) async fn troubled(&mut self, trouble: Trouble, connected: Connected) -> Result<(), Over> {
+        let (recovery, problem) = match trouble {
+            Trouble::Network { problem, .. } | Trouble::Malformed { problem, .. } | Trouble::Refused { problem } => {
+                (PeerRecovery::NetworkUnavailable, problem)
+            }
+            Trouble::Auth { problem } => (PeerRecovery::AuthUnavailable, problem),
+            Trouble::Missing { problem } => return self.record(&Observed::Missing { problem }).await,
+        };
+        self.record(&Observed::Unavailable { recovery, problem, connected: connected == Connected::Yes }).await?;
+        let wait = self.backoff.after_trouble();
+        self.pause(wait).await;
+        Ok(())
+    }
+
+    /// Waits, unless something happens here.
+    pub(super) async fn pause(&self, wait: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.wake.notified() => {}
+        }
+    }
+
+    async fn look_there(&mut self, delegate: &dyn Delegate, delegation: &Delegation) -> Result<(), Over> {
+        let Some(remote) = remote_of(delegation) else { return Ok(()) };
+        match delegate.look(&delegation.peer, &remote).await {
+            Ok(view) => self.saw(view).await,
+            Err(trouble) => self.troubled(trouble, Connected::Yes).await,
+        }
+    }
+
+    async fn cancel(&mut self, delegate: &dyn Delegate, delegation: &Delegation) -> Result<(), Over> {
+        let Some(remote) = remote_of(delegation) else { return Ok(()) };
+        match delegate.cancel(&delegation.peer, &remote).await {
+            Ok(view) => {
+                self.cancel_sent = true;
+                self.saw(view).await
+            }
+            // It may be done already: how it stands says so.
+            Err(Trouble::Refused { problem } | Trouble::Malformed { problem, .. }) => {
+                self.cancel_sent = true;
+                self.look_there(delegate, delegation).await?;
+                self.record(&Observed::Declined { problem }).await
+            }
+            Err(trouble) => self.troubled(trouble, Connected::Yes).await,
+        }
+    }
+
+    async fn answer(
+        &mut self,
+        delegate: &dyn Delegate,
+        delegation: &Delegation,
+        answer: PendingAnswer,
+    ) -> Result<(), Over> {
+        let Some(remote) = remote_of(delegation) else { return Ok(()) };
+        let (action_id, text) = (answer.action_id.clone(), answer.text.clone());
+        let answered = Observed::Answered { action_id, text };
+        if self.answer_unsure {
+            // A peer that does not wait any more has it.
+            match delegate.look(&delegation.peer, &remote).await {
+                Ok(view) if !waits(view.recovery) => {
+                    self.answer_unsure = false;
+                    self.record(&answered).await?;
+                    return self.saw(view).await;
+                }
+                Ok(_) => self.backoff.worked(),
+                Err(trouble) => return self.troubled(trouble, Connected::Yes).await,
+            }
+        }
+        let message_id = answer.action_id.as_str().to_owned();
+        let sent = Answer { message_id, decision: answer.decision, text: answer.text };
+        self.answer_unsure = true;
+        match delegate.answer(&delegation.peer, &remote, &sent).await {
+            Ok(given) => {
+                self.answer_unsure = false;
+                self.record(&answered).await?;
+                self.backoff.changed();
+                self.got(given).await
+            }
+            Err(Trouble::Refused { problem } | Trouble::Malformed { problem, .. }) => {
+                self.record(&Observed::Declined { problem }).await
+            }
+            Err(trouble) => self.troubled(trouble, Connected::Yes).await,
+        }
+    }
+}
+
+/// Whether there was a connection that trouble broke.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Connected {
+    Yes,
+    No,
+}
+
+pub(super) fn waits(recovery: PeerRecovery) -> bool {
+    matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization)
+}
+
+pub(super) fn remote_of(delegation: &Delegation) -> Option<Remote> {
+    let task_id = delegation.peer_task.remote_task_id.clone()?;
+    Some(Remote { task_id, context_id: delegation.peer_task.remote_context_id.clone() })
+}

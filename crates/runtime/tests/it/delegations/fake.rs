@@ -1,0 +1,251 @@
+//! A peer in memory that outlives restarts of the runtime: it can be cut off, lose an answer on its way, keep keys or not,
+//! stream or not, and remembers everything it was told.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use factum_model::peer::{DeliveryMechanism, PeerRecovery};
+use factum_model::task::TaskStatus;
+use factum_runtime::{
+    Answer, ArtifactContent, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble, ViewedArtifact,
+};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Task {
+    pub(super) id: String,
+    pub(super) message_id: String,
+    pub(super) text: String,
+    pub(super) state: &'static str,
+    pub(super) message: Option<String>,
+    pub(super) question: Option<String>,
+    pub(super) artifacts: Vec<(String, String)>,
+    pub(super) answers: Vec<(String, String)>,
+    pub(super) cancelled: u32,
+}
+
+/// How the peer is, at the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Mood {
+    #[default]
+    Well,
+    /// Nothing gets through.
+    Down,
+    Locked,
+    /// What arrives is carried out, and the answer never comes.
+    Swallows,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) tasks: Vec<Task>,
+    pub(super) mood: Mood,
+    pub(super) keeps_keys: bool,
+    pub(super) lists: bool,
+    pub(super) polled: bool,
+    /// How often a message was carried out.
+    pub(super) begun: Vec<String>,
+    pub(super) replies: Option<String>,
+}
+
+/// A handle; clones are the same peer.
+#[derive(Clone)]
+pub(super) struct Fake {
+    pub(super) state: Arc<Mutex<State>>,
+    version: watch::Sender<u64>,
+}
+
+impl Fake {
+    pub(super) fn new(change: impl FnOnce(&mut State)) -> Self {
+        let mut state = State::default();
+        change(&mut state);
+        Self { state: Arc::new(Mutex::new(state)), version: watch::channel(0).0 }
+    }
+
+    /// Changes the peer, and tells whoever listens.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.state.lock());
+        self.version.send_modify(|version| *version += 1);
+        changed
+    }
+
+    /// Changes its first task.
+    pub(super) fn task(&self, change: impl FnOnce(&mut Task)) {
+        self.change(|state| change(&mut state.tasks[0]));
+    }
+
+    /// Waits until something is so.
+    pub(super) async fn until(&self, mut so: impl FnMut(&State) -> bool) {
+        let mut version = self.version.subscribe();
+        let wait = async {
+            while !so(&self.state.lock()) {
+                version.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.expect("the peer never got there");
+    }
+
+    fn reachable(&self) -> Result<(), Trouble> {
+        match self.state.lock().mood {
+            Mood::Down => Err(Trouble::Network { problem: "cut off".to_owned(), may_have_arrived: false }),
+            Mood::Locked => Err(Trouble::Auth { problem: "who are you?".to_owned() }),
+            Mood::Well | Mood::Swallows => Ok(()),
+        }
+    }
+
+    /// Never returns where answers get lost.
+    async fn on_its_way(&self) {
+        let swallows = self.state.lock().mood == Mood::Swallows;
+        if swallows {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn view(&self, task_id: &str) -> Result<PeerView, Trouble> {
+        let state = self.state.lock();
+        let task = state.tasks.iter().find(|task| task.id == task_id);
+        let polled = state.polled;
+        task.map(|task| view(task, polled)).ok_or_else(|| Trouble::Missing { problem: "no such task".to_owned() })
+    }
+}
+
+fn view(task: &Task, polled: bool) -> PeerView {
+    let (status, recovery) = match task.state {
+        "working" => (TaskStatus::Running, PeerRecovery::Running),
+        "input-required" => (TaskStatus::WaitingInput, PeerRecovery::WaitingInput),
+        "auth-required" => (TaskStatus::WaitingPermission, PeerRecovery::WaitingAuthorization),
+        "completed" => (TaskStatus::Completed, PeerRecovery::CompletedUnreconciled),
+        "failed" => (TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
+        "canceled" => (TaskStatus::Cancelled, PeerRecovery::CompletedUnreconciled),
+        other => panic!("{other}"),
+    };
+    let artifact = |(name, text): &(String, String)| ViewedArtifact {
+        remote_id: format!("a-{name}"),
+        name: Some(name.clone()),
+        content: ArtifactContent::Bytes { media_type: "text/plain".to_owned(), bytes: text.clone().into() },
+    };
+    PeerView {
+        remote: Remote { task_id: task.id.clone(), context_id: Some("ctx".to_owned()) },
+        status,
+        native_status: task.state.to_owned(),
+        recovery,
+        delivery: if polled { DeliveryMechanism::Polling } else { DeliveryMechanism::Subscription },
+        card: None,
+        message: task.message.clone(),
+        question: task.question.clone(),
+        artifacts: task.artifacts.iter().map(artifact).collect(),
+        whole: true,
+    }
+}
+
+#[async_trait]
+impl Delegate for Fake {
+    fn peers(&self) -> Vec<String> {
+        vec!["north".to_owned()]
+    }
+
+    async fn give(&self, _peer: &str, errand: &Errand) -> Result<Given, Trouble> {
+        self.reachable()?;
+        let replies = self.state.lock().replies.clone();
+        if let Some(text) = replies {
+            return Ok(Given::Reply(text));
+        }
+        let known = self.state.lock().tasks.iter().find(|task| task.message_id == errand.message_id).cloned();
+        let keeps_keys = self.state.lock().keeps_keys;
+        if let Some(task) = known.filter(|_| keeps_keys) {
+            return self.view(&task.id).map(|view| Given::Task(Box::new(view)));
+        }
+        let id = self.change(|state| {
+            let id = format!("remote-{}", state.tasks.len() + 1);
+            let task = Task {
+                id: id.clone(),
+                message_id: errand.message_id.clone(),
+                text: errand.text.clone(),
+                state: "working",
+                ..Task::default()
+            };
+            state.tasks.push(task);
+            state.begun.push(errand.message_id.clone());
+            id
+        });
+        self.on_its_way().await;
+        self.view(&id).map(|view| Given::Task(Box::new(view)))
+    }
+
+    async fn find(&self, _peer: &str, errand: &Errand) -> Result<Found, Trouble> {
+        self.reachable()?;
+        let state = self.state.lock();
+        if state.keeps_keys {
+            return Ok(Found::SendAgain);
+        }
+        let found = state.tasks.iter().find(|task| state.lists && task.message_id == errand.message_id);
+        Ok(match found {
+            Some(task) => Found::Task(Box::new(view(task, state.polled))),
+            None => Found::Unknown { problem: "whether the peer has it cannot be found out".to_owned() },
+        })
+    }
+
+    async fn answer(&self, _peer: &str, remote: &Remote, answer: &Answer) -> Result<Given, Trouble> {
+        self.reachable()?;
+        self.change(|state| {
+            let task = state.tasks.iter_mut().find(|task| task.id == remote.task_id).unwrap();
+            task.answers.push((answer.message_id.clone(), answer.text.clone()));
+            task.state = "working";
+        });
+        self.on_its_way().await;
+        self.view(&remote.task_id).map(|view| Given::Task(Box::new(view)))
+    }
+
+    async fn look(&self, _peer: &str, remote: &Remote) -> Result<PeerView, Trouble> {
+        self.reachable()?;
+        self.view(&remote.task_id)
+    }
+
+    async fn cancel(&self, _peer: &str, remote: &Remote) -> Result<PeerView, Trouble> {
+        self.reachable()?;
+        self.change(|state| {
+            let task = state.tasks.iter_mut().find(|task| task.id == remote.task_id).unwrap();
+            task.cancelled += 1;
+            task.state = "canceled";
+        });
+        self.view(&remote.task_id)
+    }
+
+    async fn follow(
+        &self,
+        _peer: &str,
+        remote: &Remote,
+        _after: Option<&str>,
+    ) -> Result<Option<Box<dyn Follow>>, Trouble> {
+        self.reachable()?;
+        if self.state.lock().polled {
+            return Ok(None);
+        }
+        let version = self.version.subscribe();
+        Ok(Some(Box::new(Following { fake: self.clone(), version, remote: remote.clone(), begun: false })))
+    }
+}
+
+struct Following {
+    fake: Fake,
+    version: watch::Receiver<u64>,
+    remote: Remote,
+    begun: bool,
+}
+
+#[async_trait]
+impl Follow for Following {
+    async fn next(&mut self) -> Result<Option<PeerView>, Trouble> {
+        if self.begun {
+            self.version.changed().await.unwrap();
+        }
+        self.begun = true;
+        self.fake.reachable()?;
+        self.fake.view(&self.remote.task_id).map(Some)
+    }
+
+    fn position(&self) -> Option<String> {
+        None
+    }
+}
