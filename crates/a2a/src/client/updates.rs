@@ -45,7 +45,8 @@ impl Reader {
                 None => body,
             },
         };
-        let value = if self.version == Version::V0_3 { v0_3::result_from(Operation::Stream, value) } else { forgiven(value) };
+        let value =
+            if self.version == Version::V0_3 { v0_3::result_from(Operation::Stream, value) } else { forgiven(value) };
         serde_json::from_value(value).map_err(|error| Failure::malformed(error.to_string()))
     }
 }

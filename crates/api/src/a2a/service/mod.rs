@@ -154,9 +154,9 @@ impl Server for Service {
     }
 
     async fn extended_card(&self) -> Result<AgentCard, A2AError> {
-        let state = self.state.as_ref().ok_or_else(A2AError::extended_card_not_configured)?;
-        // It names every agent there is: nothing for a credential that may not look at any.
+        // It names every agent there is: nothing for a credential that may not look at what they do.
         self.caller.require(Scope::TasksRead).map_err(|refusal| refused(&refusal, ""))?;
+        let state = self.state.as_ref().ok_or_else(A2AError::extended_card_not_configured)?;
         Ok(super::extended(state, &self.caller, &self.agent))
     }
 }
