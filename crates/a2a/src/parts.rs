@@ -35,6 +35,28 @@ pub fn from_input(input: &Input) -> Part {
     }
 }
 
+/// The media type of a part, without parameters: what it says, or what its kind is by itself.
+pub fn media_type(part: &Part) -> &str {
+    let usual = match &part.content {
+        PartContent::Text(_) => "text/plain",
+        PartContent::Data(_) => "application/json",
+        PartContent::Raw(_) | PartContent::Url(_) => "application/octet-stream",
+    };
+    let said = part.media_type.as_deref().filter(|said| !said.is_empty()).unwrap_or(usual);
+    said.split(';').next().unwrap_or(said).trim()
+}
+
+/// Whether somebody who takes these media types takes a part. Nothing listed means anything, `image/*` any kind of image.
+pub fn is_accepted(part: &Part, accepts: &[String]) -> bool {
+    let media_type = media_type(part);
+    let fits = |accepted: &String| match accepted.strip_suffix("/*") {
+        Some("*") => true,
+        Some(kind) => media_type.split_once('/').is_some_and(|(own, _)| own.eq_ignore_ascii_case(kind)),
+        None => media_type.eq_ignore_ascii_case(accepted),
+    };
+    accepts.is_empty() || accepts.iter().any(fits)
+}
+
 /// Base64 in any of the alphabets clients use, with or without padding.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD].iter().find_map(|engine| engine.decode(text).ok())
@@ -131,5 +153,25 @@ mod tests {
             assert_eq!(decode_base64(text), Some(vec![0xfb, 0xff]), "{text}");
         }
         assert_eq!(decode_base64("%"), None);
+    }
+
+    #[test]
+    fn a_part_is_taken_by_its_media_type() {
+        let typed = |part: Part, media_type: &str| part.with_media_type(media_type);
+        for (part, accepts, taken) in [
+            (Part::text("x"), &["text/plain"][..], true),
+            (typed(Part::text("x"), "TEXT/plain; charset=utf-8"), &["text/plain"], true),
+            (typed(Part::text("x"), "text/markdown"), &["text/plain"], false),
+            (typed(Part::text("x"), "text/markdown"), &["text/*"], true),
+            (Part::data(json!({})), &["text/plain"], false),
+            (Part::data(json!({})), &["text/plain", "application/json"], true),
+            (Part::raw(vec![1]), &["image/png"], false),
+            (typed(Part::url("https://example.com"), "image/png"), &["image/png"], true),
+            (Part::raw(vec![1]), &["*/*"], true),
+            (Part::raw(vec![1]), &[], true),
+        ] {
+            let accepts: Vec<String> = accepts.iter().map(|one| (*one).to_owned()).collect();
+            assert_eq!(is_accepted(&part, &accepts), taken, "{part:?} {accepts:?}");
+        }
     }
 }

@@ -15,6 +15,8 @@ use crate::tools::Tools;
 pub struct Agent {
     pub name: String,
     pub description: String,
+    /// The media types it takes; empty where it takes anything.
+    pub accepts: Vec<String>,
     pub model: Arc<dyn Model>,
     pub tools: Arc<dyn Tools>,
 }
@@ -54,6 +56,7 @@ impl Agent {
         Agent {
             name: script.name.clone(),
             description: script.description.clone(),
+            accepts: script.accepts.clone(),
             model: Arc::new(ScriptModel::new(Arc::clone(&script))),
             tools: Arc::new(ScriptTools::new(script)),
         }

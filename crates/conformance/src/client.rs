@@ -1,7 +1,8 @@
-//! Tests of a client: canonical payloads, read by the types that the client of this project reads them with.
+//! Tests of a client: canonical payloads, read as the client of this project reads them.
 
 use a2a::{AgentCard, SendMessageResponse, StreamResponse, Task};
 use anyhow::{Context, Result, bail};
+use factum_a2a::client::forgiven;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ pub(crate) fn parse(response: &ClientResponse) -> Result<Value> {
     if let Some(error) = payload.get("error") {
         return Ok(json!({ "error": reread::<a2a::JsonRpcError>(error)? }));
     }
-    let carried = payload.get("result").unwrap_or(payload);
+    let carried = &forgiven(payload.get("result").unwrap_or(payload).clone());
     match response.operation.as_str() {
         "send_message" => reread::<SendMessageResponse>(carried),
         "send_streaming_message" | "subscribe_to_task" => reread::<StreamResponse>(carried),

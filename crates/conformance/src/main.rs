@@ -71,8 +71,14 @@ fn runtime(args: &args::Args) -> Result<Verdict> {
 async fn all(args: &args::Args) -> Result<Verdict> {
     let suites = suite::read(&args.suite)?;
     let exceptions = exceptions::read(&args.folder)?;
-    let started = start::server(args).await?;
-    let results = run::all(&suites, &started.target, args).await?;
+    let started = start::server(args, start::WITH_EVERYTHING).await?;
+    let mut results = run::all(&suites, &started.target, args).await?;
+    drop(started);
+    // What is about a server that offers less is asked of one that does.
+    if matches!(args.server, args::Server::Start { .. }) && results.iter().any(run::Outcome::is_skipped) {
+        let plain = start::server(args, start::WITHOUT_OPTIONS).await?;
+        run::skipped(&mut results, &suites, &plain.target, args).await?;
+    }
     report::print(&results, args);
     Ok(report::judge(&results, &exceptions, args))
 }

@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
     pub verdict: Verdict,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     Passed,
     Failed(String),
@@ -47,13 +47,42 @@ pub(crate) struct Ground<'g> {
     pub other_task_id: Option<String>,
 }
 
+impl Outcome {
+    pub(crate) fn is_skipped(&self) -> bool {
+        matches!(self.verdict, Verdict::Skipped(_))
+    }
+}
+
+/// Every test that was asked for, over every binding it is for.
 pub(crate) async fn all(suites: &[Suite], target: &Target, args: &Args) -> Result<Vec<Outcome>> {
+    some(suites, target, args, |_, _| true).await
+}
+
+/// Those that were skipped, again: another server may be what they are about.
+pub(crate) async fn skipped(outcomes: &mut [Outcome], suites: &[Suite], target: &Target, args: &Args) -> Result<()> {
+    let was_skipped = |id: &str, binding: Binding| {
+        outcomes.iter().any(|outcome| outcome.is_skipped() && outcome.id == id && outcome.binding == binding)
+    };
+    for again in some(suites, target, args, was_skipped).await? {
+        let before = outcomes.iter_mut().find(|outcome| outcome.id == again.id && outcome.binding == again.binding);
+        before.into_iter().for_each(|outcome| outcome.verdict = again.verdict.clone());
+    }
+    Ok(())
+}
+
+async fn some(
+    suites: &[Suite],
+    target: &Target,
+    args: &Args,
+    wanted: impl Fn(&str, Binding) -> bool,
+) -> Result<Vec<Outcome>> {
     let other_task_id = special::task_of_somebody_else(target).await.context("a task of somebody else's")?;
     let ground = Ground { target, receiver: Receiver::start().await?, other_task_id };
     let runs = suites.iter().flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
     let runs = runs.filter(|(_, test)| args.takes(&test.id));
     let runs = runs.flat_map(|(suite, test)| args.bindings.iter().map(move |binding| (suite, test, *binding)));
-    let runs: Vec<_> = runs.filter(|(_, test, binding)| test.is_for(*binding)).collect();
+    let runs = runs.filter(|(_, test, binding)| test.is_for(*binding) && wanted(&test.id, *binding));
+    let runs: Vec<_> = runs.collect();
     let played = runs.into_iter().map(|(suite, test, binding)| one(&ground, suite, test, binding));
     Ok(futures::stream::iter(played).buffered(TESTS_AT_ONCE_MAX).collect().await)
 }

@@ -16,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("outbound", &[]),
     ("a2a", &["model", "outbound"]),
     ("api", &["model", "runtime", "a2a", "push", "outbound"]),
-    ("conformance", &["testkit"]),
+    ("conformance", &["a2a", "testkit"]),
     ("testkit", &["model", "engine", "store", "agent", "runtime", "api", "sandbox", "a2a", "push", "outbound"]),
 ];
 

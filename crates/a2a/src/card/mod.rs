@@ -33,6 +33,8 @@ pub struct Card {
     /// Whether gRPC reaches this agent. It has no path, so it reaches one.
     pub grpc: bool,
     pub skills: Vec<Skill>,
+    /// The media types the agent takes; empty where it takes anything, and then the card names the usual ones.
+    pub accepts: Vec<String>,
     /// What a credential needs to be good for, where one is needed.
     pub scopes: Option<Vec<String>>,
     pub push_notifications: bool,
@@ -74,7 +76,7 @@ impl Card {
                 extensions: Some(self.extensions()),
                 extended_agent_card: Some(self.extended),
             },
-            default_input_modes: modes(),
+            default_input_modes: if self.accepts.is_empty() { modes() } else { self.accepts.clone() },
             default_output_modes: modes(),
             skills: self.skills.iter().map(skill).collect(),
             provider: None,
@@ -164,6 +166,7 @@ pub(crate) mod tests {
             path: "/a2a".to_owned(),
             grpc: true,
             skills: vec![Skill { id: "demo".to_owned(), description: "Shows things.".to_owned() }],
+            accepts: Vec::new(),
             scopes: Some(vec!["tasks:read".to_owned()]),
             push_notifications: false,
             extended: true,

@@ -13,6 +13,7 @@ mod card;
 mod credential;
 mod discover;
 mod failure;
+mod forgiving;
 mod operation;
 mod peer;
 mod rest;
@@ -24,6 +25,7 @@ pub use card::{Binding, Interface, PeerCard, Signature};
 pub use credential::Credential;
 pub use discover::{PeerOptions, Trust, VerifyCard, discover};
 pub use failure::Failure;
+pub use forgiving::forgiven;
 pub use peer::Peer;
 pub use updates::{PeerUpdate, PeerUpdates};
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::card::{Binding, Interface, PeerCard};
 use super::credential::Credential;
 use super::failure::Failure;
+use super::forgiving::forgiven;
 use super::operation::Operation;
 use super::updates::{PeerUpdate, PeerUpdates, Reader};
 use super::{rest, rpc, v0_3};
@@ -130,7 +131,7 @@ impl Peer {
             Binding::JsonRpc => rpc::result(answer)?,
             Binding::HttpJson => rest::result(operation, answer)?,
         };
-        Ok(if self.interface.version == Version::V0_3 { v0_3::result_from(operation, value) } else { value })
+        Ok(if self.interface.version == Version::V0_3 { v0_3::result_from(operation, value) } else { forgiven(value) })
     }
 
     fn follow(&self, operation: Operation, streaming: Streaming) -> Result<PeerUpdates, Failure> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::card::Binding;
 use super::failure::Failure;
+use super::forgiving::forgiven;
 use super::operation::Operation;
 use super::{rest, rpc, v0_3};
 use crate::version::Version;
@@ -44,7 +45,8 @@ impl Reader {
                 None => body,
             },
         };
-        let value = if self.version == Version::V0_3 { v0_3::result_from(Operation::Stream, value) } else { value };
+        let value =
+            if self.version == Version::V0_3 { v0_3::result_from(Operation::Stream, value) } else { forgiven(value) };
         serde_json::from_value(value).map_err(|error| Failure::malformed(error.to_string()))
     }
 }

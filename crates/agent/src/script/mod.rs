@@ -23,8 +23,9 @@
 //!
 //! ## Entries
 //!
-//! `name` is how turns ask for the agent: letters, digits, `_` and `-`. `description` is for people. Each `[[on]]` is one entry;
-//! the first whose matcher fits the input's text is taken, and a turn that fits none fails with `script_no_entry`.
+//! `name` is how turns ask for the agent: letters, digits, `_` and `-`. `description` is for people. `accepts = ["text/plain"]` is what
+//! the agent takes over A2A: its card says so, and a message with a part of another media type is refused; without it anything is
+//! taken. Each `[[on]]` is one entry; the first whose matcher fits the input's text is taken, and a turn that fits none fails with `script_no_entry`.
 //!
 //! | matcher | fits | `{rest}` is |
 //! |---|---|---|
@@ -148,6 +149,8 @@ const WAITING: &str = include_str!("../../scripts/waiting.toml");
 pub struct Script {
     pub name: String,
     pub description: String,
+    /// The media types its agent takes from peers; empty where it takes anything.
+    pub accepts: Vec<String>,
     entries: Vec<Entry>,
 }
 
@@ -198,11 +201,22 @@ fn read_script(reading: &Reading, value: Value) -> Option<Script> {
         table.problem(format_args!("name {name:?} cannot be used; take letters, digits, _ and -"));
     }
     let description = table.text("description").unwrap_or_default();
+    let accepts = read_accepts(&mut table);
     let on = table.list("on");
     let on = table.require("on", on, r#"[[on]] with any = true and steps = [{ say = "…" }]"#);
     table.finish();
     let entries = read_entries(reading, on?);
-    Some(Script { name: name?, description, entries })
+    Some(Script { name: name?, description, accepts, entries })
+}
+
+fn read_accepts(table: &mut Table<'_>) -> Vec<String> {
+    let types = table.list("accepts").unwrap_or_default();
+    let is_type = |text: &&str| text.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty());
+    let known: Vec<String> = types.iter().filter_map(|one| one.as_str().filter(is_type).map(str::to_owned)).collect();
+    if known.len() != types.len() {
+        table.problem(r#"accepts has to list media types, such as accepts = ["text/plain"]"#);
+    }
+    known
 }
 
 fn may_be_called(name: &str) -> bool {

@@ -175,6 +175,10 @@ fn problems_of_the_file_and_its_entries() {
             "name = \"a\"\n[[on]]\nany = true\nreply = \"message\"\nsteps = [{ artifact = { text = \"x\" } }]",
             "test.toml: entry 1: reply = \"message\" sends one message, and artifacts need a task; take one of them out",
         ),
+        (
+            "name = \"a\"\naccepts = [\"text\"]\n[[on]]\nany = true\nsteps = [{ say = \"x\" }]",
+            "test.toml: accepts has to list media types, such as accepts = [\"text/plain\"]",
+        ),
         ("{", "test.toml: this is not JSON: EOF while parsing an object at line 1 column 1"),
     ] {
         assert_eq!(problems(text), expected, "{text}");

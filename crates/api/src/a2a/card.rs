@@ -125,6 +125,7 @@ fn public(state: &State, agent: &str, base_url: &str) -> Card {
         path: if default { "/a2a".to_owned() } else { format!("/a2a/agents/{agent}") },
         grpc: default,
         skills: vec![skill],
+        accepts: state.runtime.agents().get(agent).map(|agent| agent.accepts.clone()).unwrap_or_default(),
         scopes: (!state.dev).then(|| SCOPES.map(|scope| scope.as_str().to_owned()).to_vec()),
         push_notifications: options.push_notifications,
         extended: options.extended_card,

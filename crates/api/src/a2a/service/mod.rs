@@ -25,6 +25,7 @@ use a2a::{
 };
 use factum_a2a::server::{Sent, Server, Updates};
 use factum_model::commands::CancelTask;
+use factum_model::registry::Scope;
 use factum_model::task::Propagation;
 use factum_runtime::{Caller, InboundRow, Runtime};
 
@@ -153,6 +154,8 @@ impl Server for Service {
     }
 
     async fn extended_card(&self) -> Result<AgentCard, A2AError> {
+        // It names every agent there is: nothing for a credential that may not look at what they do.
+        self.caller.require(Scope::TasksRead).map_err(|refusal| refused(&refusal, ""))?;
         let state = self.state.as_ref().ok_or_else(A2AError::extended_card_not_configured)?;
         Ok(super::extended(state, &self.caller, &self.agent))
     }

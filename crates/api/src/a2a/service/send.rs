@@ -1,7 +1,7 @@
 //! `SendMessage` and `SendStreamingMessage`: the message is durable first; then its sender hears what comes of it.
 
 use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
-use factum_a2a::parts::{beside_input, to_input};
+use factum_a2a::parts::{beside_input, is_accepted, media_type, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
 use factum_model::peer::{DeliveryMechanism, Transport};
 use factum_runtime::{PeerMessage, PeerMessageAccepted};
@@ -52,6 +52,7 @@ impl Service {
         let Sent { request, own_task_id, idempotency_key } = sent;
         let push = request.configuration.and_then(|configuration| configuration.task_push_notification_config);
         let message = request.message;
+        self.takes(&message)?;
         let input: Vec<_> = message.parts.iter().map(to_input).collect();
         let begins = message.task_id.is_none();
         let id = message.task_id.clone().unwrap_or_default();
@@ -81,6 +82,16 @@ impl Service {
             self.set_config(TaskPushNotificationConfig { task_id: accepted.remote_task_id.clone(), ..config }).await?;
         }
         Ok((accepted, answers))
+    }
+
+    /// Refuses parts of media types that the agent does not take.
+    fn takes(&self, message: &Message) -> Result<(), A2AError> {
+        let agents = self.runtime.agents();
+        let accepts = agents.get(&self.agent).map_or(&[][..], |agent| &agent.accepts);
+        let Some(part) = message.parts.iter().find(|part| !is_accepted(part, accepts)) else { return Ok(()) };
+        let (agent, takes) = (&self.agent, accepts.join(", "));
+        let said = format!("{agent} takes no {}; it takes {takes}", media_type(part));
+        Err(A2AError { message: said, ..A2AError::content_type_not_supported() })
     }
 
     /// The agent's answer as a message: for agents that have no task to show for it.

@@ -10,9 +10,10 @@ use a2a::{
     SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskState, error_code,
 };
 use factum_a2a::server::{Sent, Server, Update};
+use factum_agent::Script;
 use factum_model::commands::{GetTask, ReadEvents};
 use factum_model::id::TaskId;
-use factum_model::registry::Scopes;
+use factum_model::registry::{Scope, Scopes};
 use factum_model::task::TaskStatus;
 use factum_runtime::{Agents, Caller, Options, Runtime, Secret};
 use factum_store::{Blobs, MemoryStore};
@@ -35,6 +36,14 @@ impl World {
         Self { store, dir, runtime }
     }
 
+    /// With one agent, which follows a script.
+    async fn with_script(script: &str) -> Self {
+        let (store, dir) = (Arc::new(MemoryStore::new()), tempfile::tempdir().expect("a folder"));
+        let script = Script::parse("test.toml", script).expect("a script");
+        let runtime = start_with(&store, &dir, Agents::from_scripts(vec![script]).expect("an agent")).await;
+        Self { store, dir, runtime }
+    }
+
     /// As after a crash: the same facts, and nothing else of before.
     async fn restart(&mut self) {
         self.runtime.begin_close();
@@ -47,8 +56,12 @@ impl World {
 }
 
 async fn start(store: &Arc<MemoryStore>, dir: &TempDir) -> Runtime {
+    start_with(store, dir, Agents::demo()).await
+}
+
+async fn start_with(store: &Arc<MemoryStore>, dir: &TempDir, agents: Agents) -> Runtime {
     let blobs = Blobs::open(dir.path().join("blobs")).expect("a folder for blobs");
-    let options = Options::new(Agents::demo(), Secret::new([7; 32]));
+    let options = Options::new(agents, Secret::new([7; 32]));
     Runtime::start(store.clone(), blobs, options).await.expect("a runtime")
 }
 
@@ -450,4 +463,35 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
     let events = world.runtime.call(&caller("agent://alice"), read).await.expect("events").events;
     assert!(events.iter().any(|event| event.get().contains("push.config.set")));
     assert!(!events.iter().any(|event| event.get().contains("tell-nobody")), "the log has no secret");
+}
+
+#[tokio::test]
+async fn an_agent_gets_the_media_types_it_takes() {
+    let world =
+        World::with_script("name = 'reader'\naccepts = ['text/plain']\n[[on]]\nany = true\nsteps = [{ say = 'read' }]")
+            .await;
+    let alice = Service::on(&world.runtime, &caller("agent://alice"), "reader", true);
+    let with = |part: Part| Message::new(Role::User, vec![Part::text("look"), part]);
+    assert_eq!(task(&alice, sent(with(Part::text("at this")))).await.status.state, TaskState::Completed);
+    for part in [Part::data(json!({ "a": 1 })), Part::text("x").with_media_type("text/html"), Part::raw(vec![1])] {
+        let refused = alice.send_message(sent(with(part))).await.expect_err("a refusal");
+        assert_eq!(refused.code, error_code::CONTENT_TYPE_NOT_SUPPORTED);
+        assert!(refused.message.ends_with("it takes text/plain"), "{}", refused.message);
+    }
+    let anything = World::new().await;
+    let anything = anything.service("agent://alice");
+    assert_eq!(task(&anything, sent(with(Part::raw(vec![1])))).await.status.state, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn the_extended_card_is_for_who_may_look_at_tasks() {
+    let world = World::new().await;
+    let as_one_with = |scope: Scope| {
+        let caller = Caller::new("agent://alice", "acme", Scopes::from_iter([scope]));
+        Service::on(&world.runtime, &caller, "demo", true)
+    };
+    let refused = as_one_with(Scope::MessagingRead).extended_card().await.expect_err("a refusal");
+    assert!(refused.message.contains("tasks:read"), "{}", refused.message);
+    let told = code(as_one_with(Scope::TasksRead).extended_card().await);
+    assert_eq!(told, error_code::EXTENDED_CARD_NOT_CONFIGURED, "this service has no server around it");
 }
