@@ -1,6 +1,6 @@
 //! Whole turns against the real engine, in memory, on a paused clock.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, where a surprise has to end the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests, where a surprise has to end the test")]
 
 mod conformance;
 mod crash;

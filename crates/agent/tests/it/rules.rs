@@ -217,7 +217,8 @@ impl Tools for Bad {
 
 async fn bad(answer: fn(ModelRequest<'_>) -> Result<Answer, Failure>) -> World {
     let (name, description) = ("test".to_owned(), String::new());
-    let agent = Agent { name, description, accepts: Vec::new(), model: Arc::new(Bad(answer)), tools: Arc::new(Bad(answer)) };
+    let agent =
+        Agent { name, description, accepts: Vec::new(), model: Arc::new(Bad(answer)), tools: Arc::new(Bad(answer)) };
     let world = World::with_turn("go");
     world.drive(&agent, nobody).await;
     world

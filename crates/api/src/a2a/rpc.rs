@@ -180,7 +180,7 @@ async fn unary<H: Host>(ask: &Ask<'_, H>, method: Method<'_>, request: &rpc::Req
         }
         Method::Core(name, dialect) => {
             let outcome = ask.read_and_run(name, dialect, request.params.map(RawValue::get)).await;
-            outcome.map(|outcome| Answer::Core(dialect, outcome)).map_err(Fault::A2a)
+            outcome.map(|outcome| Answer::Core(dialect, Box::new(outcome))).map_err(Fault::A2a)
         }
         Method::Unknown => Err(Fault::A2a(unknown_method(&request.method))),
     };
@@ -204,7 +204,7 @@ fn unknown_method(method: &str) -> A2AError {
 /// What came of a request, of A2A or of its extension.
 enum Answer {
     Channels(Box<RawValue>),
-    Core(Dialect, Outcome),
+    Core(Dialect, Box<Outcome>),
 }
 
 /// Why there is no result.

@@ -77,7 +77,7 @@ impl KeySource {
         let source = Arc::new(Self::new(origin, allowed));
         let loaded = source.load(now).await;
         let empty = source.current.read().keys.is_empty();
-        (source, loaded.and_then(|()| if empty { Err(KeysError::NoneUsable) } else { Ok(()) }))
+        (source, loaded.and(if empty { Err(KeysError::NoneUsable) } else { Ok(()) }))
     }
 
     fn new(origin: Origin, allowed: Vec<Algorithm>) -> Self {

@@ -104,7 +104,7 @@ impl World {
     /// The newest event of a type, as JSON.
     fn last(&self, kind: &str) -> Value {
         let events = self.log.iter().flatten().map(|bytes| serde_json::from_slice::<Value>(bytes).expect("JSON"));
-        events.filter(|event| event["type"] == kind).last().unwrap_or_else(|| panic!("no {kind}"))
+        events.rev().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}"))
     }
 
     fn commit(&mut self, events: Vec<NewEvent>) {

@@ -104,7 +104,8 @@ async fn a_restart_asks_the_peer_and_goes_on() {
 /// The process dies while the peer already has the task and we do not know it.
 #[tokio::test]
 async fn a_send_whose_answer_was_lost_is_looked_for_and_never_doubled() {
-    let table: [(&str, fn(&mut State), TaskStatus); 3] = [
+    type Change = fn(&mut State);
+    let table: [(&str, Change, TaskStatus); 3] = [
         ("keeps keys", |state| state.keeps_keys = true, TaskStatus::Completed),
         ("can be searched", |state| state.lists = true, TaskStatus::Completed),
         ("neither", |_| {}, TaskStatus::Lost),

@@ -18,6 +18,7 @@ use crate::world::{TestClock, start};
 
 // The crate of the file is built on this one.
 #[path = "../../../../testkit/src/coins.rs"]
+#[allow(unreachable_pub, reason = "a file of the testkit, which depends on this crate and cannot be depended on")]
 mod coins;
 
 const PAIRS: usize = 6_000;
