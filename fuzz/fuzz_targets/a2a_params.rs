@@ -11,8 +11,7 @@ use factum_fuzz::json;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use serde_json::{Value, json};
 
-const DIALECTS: [Dialect; 5] =
-    [Dialect::V1_0, Dialect::V0_3, Dialect::V0_3Http, Dialect::April2025, Dialect::Either];
+const DIALECTS: [Dialect; 5] = [Dialect::V1_0, Dialect::V0_3, Dialect::V0_3Http, Dialect::April2025, Dialect::Either];
 
 fuzz_target!(|data: &[u8]| {
     let [dialect, name, rest @ ..] = data else { return };
@@ -44,11 +43,17 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 /// Something to begin with, in the words of each dialect.
 fn sample(at: usize) -> Value {
     match at {
-        0 => json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "x" }, { "raw": "AAE=" }] },
-            "configuration": { "historyLength": 1, "returnImmediately": true } }),
-        1 => json!({ "message": { "kind": "message", "messageId": "m", "role": "user", "parts": [{ "kind": "text", "text": "x" },
-            { "kind": "file", "file": { "bytes": "AAE=" } }, { "kind": "data", "data": {} }] }, "configuration": { "blocking": false } }),
-        2 => json!({ "id": "t", "sessionId": "s", "message": { "role": "user", "parts": [{ "type": "text", "text": "x" }] } }),
+        0 => {
+            json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "x" }, { "raw": "AAE=" }] },
+            "configuration": { "historyLength": 1, "returnImmediately": true } })
+        }
+        1 => {
+            json!({ "message": { "kind": "message", "messageId": "m", "role": "user", "parts": [{ "kind": "text", "text": "x" },
+            { "kind": "file", "file": { "bytes": "AAE=" } }, { "kind": "data", "data": {} }] }, "configuration": { "blocking": false } })
+        }
+        2 => {
+            json!({ "id": "t", "sessionId": "s", "message": { "role": "user", "parts": [{ "type": "text", "text": "x" }] } })
+        }
         _ => json!({ "id": "t", "taskId": "t", "historyLength": 0, "pageSize": 1, "url": "u",
             "pushNotificationConfig": { "url": "u", "authentication": { "schemes": ["Bearer"] } } }),
     }

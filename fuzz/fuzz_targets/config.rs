@@ -8,9 +8,9 @@
 mod config {
     pub(crate) mod issuers;
     pub(crate) mod load;
-    pub(crate) mod log;
     pub(crate) mod settings;
     pub(crate) mod value;
+    pub(crate) mod words;
 }
 
 #[allow(dead_code)]
