@@ -8,6 +8,7 @@
 mod config {
     pub(crate) mod issuers;
     pub(crate) mod load;
+    pub(crate) mod peers;
     pub(crate) mod settings;
     pub(crate) mod value;
     pub(crate) mod words;
