@@ -1,9 +1,11 @@
 //! A2A on the wire: JSON-RPC, HTTP+JSON and gRPC, 1.0 and 0.3 and April 2025, on the one port. What the words mean is in
 //! `factum_a2a`; here they meet HTTP and credentials.
 //!
-//!     rpc.rs   POST /a2a             ─┐
-//!     rest.rs  /a2a/message:send …   ─┼─► ask.rs: may it be asked? ─► factum_a2a::Operation ─► a Server (service/)
-//!     grpc.rs  lf.a2a.v1.A2AService  ─┘
+//! ```text
+//! rpc.rs   POST /a2a             ─┐
+//! rest.rs  /a2a/message:send …   ─┼─► ask.rs: may it be asked? ─► factum_a2a::Operation ─► a Server (service/)
+//! grpc.rs  lf.a2a.v1.A2AService  ─┘
+//! ```
 //!
 //! `stream.rs` sends what comes of it little by little, `answer.rs` and `status.rs` say what went wrong, `card.rs` tells
 //! strangers what there is. Everything asks a [`Host`] for its server, so that all of it runs in front of any.
