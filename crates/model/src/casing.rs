@@ -11,6 +11,7 @@ pub const FREE_FORM: &[&str] = &[
     "constraints",
     "counters",
     "current",
+    "cursors",
     "data",
     "details",
     "input_schema",
@@ -22,6 +23,7 @@ pub const FREE_FORM: &[&str] = &[
     "previous",
     "result",
     "scope",
+    "since",
     "structured_content",
     "verification_outcomes",
 ];

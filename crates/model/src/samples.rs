@@ -70,6 +70,12 @@ pub(crate) fn payloads() -> Vec<(&'static str, Value)> {
         .collect()
 }
 
+/// What the values of a map look like; where its keys are ids, they stand beside the pattern of those.
+fn values_of_map(schema: &Value) -> &Value {
+    let by_pattern = schema.get("patternProperties").and_then(Value::as_object).and_then(|map| map.values().next());
+    by_pattern.unwrap_or(&schema["additionalProperties"])
+}
+
 /// Makes values that fit a schema. Knows the part of JSON Schema that our types use.
 struct Maker {
     definitions: Map<String, Value>,
@@ -102,7 +108,7 @@ impl Maker {
             Some(properties) => {
                 properties.iter().map(|(name, property)| (name.clone(), self.value(property, round))).collect()
             }
-            None => json!({ "caller_key": self.value(&schema["additionalProperties"], round) }),
+            None => json!({ "caller_key": self.value(values_of_map(schema), round) }),
         }
     }
 

@@ -19,7 +19,7 @@ fn every_command_is_there_with_its_scope_and_schemas() {
         assert!(operation["responses"]["404"]["$ref"].is_string());
     }
     let posts = document["paths"].as_object().unwrap().keys().filter(|path| path.starts_with("/v1/")).count();
-    assert_eq!(posts, COMMANDS.len() + 2, "the two streams are there besides");
+    assert_eq!(posts, COMMANDS.len() + 3, "the three streams are there besides");
 }
 
 #[test]

@@ -221,9 +221,9 @@ commands! {
         /// Leave for good.
         CloseChannel -> CloseChannelResult = "close_channel", ChannelsWrite, Mutation;
         /// A remote channel, what it follows and up to where, and what it was asked to decide.
-        GetChannelSummary -> GetChannelSummaryResult = "get_channel_summary", ChannelsWrite, Read;
+        GetChannelSummary -> GetChannelSummaryResult = "get_channel_summary", SessionsRead, Read;
         /// The caller's remote channels.
-        ListRemoteChannels -> ListRemoteChannelsResult = "list_remote_channels", ChannelsWrite, Read;
+        ListRemoteChannels -> ListRemoteChannelsResult = "list_remote_channels", SessionsRead, Read;
     }
     "messaging" {
         /// Create a messaging channel. The caller owns it.

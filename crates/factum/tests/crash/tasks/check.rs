@@ -337,6 +337,11 @@ pub(super) async fn ask_again(book: &Book, server: &Server, seed: u64) {
         let asked = &book.answers[rng.random_range(0..book.answers.len())];
         let http = server.http(Some(&format!("dev:{}", asked.principal)));
         let again = http.call(&asked.method, asked.params.clone()).await;
-        assert_eq!(again.as_ref(), Ok(&asked.answer), "seed {seed}: {} {}", asked.method, asked.params);
+        // A secret is shown once: a repeat is answered without it.
+        let mut answer = asked.answer.clone();
+        if let Some(fields) = answer.as_object_mut() {
+            fields.remove("resume_token");
+        }
+        assert_eq!(again.as_ref(), Ok(&answer), "seed {seed}: {} {}", asked.method, asked.params);
     }
 }

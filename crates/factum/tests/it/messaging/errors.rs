@@ -56,7 +56,7 @@ async fn protocol_faults_have_the_numbers_of_their_protocols() {
     let (_dir, server) = dev().await;
     let ann = server.a2a(Some(ANN));
     for method in ["message/send", "SendMessage", "tasks/get", "GetTask"] {
-        assert_eq!(ann.error(method, json!({})).await["code"], -32004, "{method}");
+        assert_eq!(ann.error(method, json!({})).await["code"], -32602, "{method}");
     }
     for method in ["channels/nothing", "channels/", "nothing", "submit_turn", "list_sessions"] {
         assert_eq!(ann.error(method, json!({})).await["code"], -32601, "{method}");
