@@ -58,10 +58,11 @@ impl Suite<'_> {
 
     async fn schedules(&mut self) {
         let job = json!({ "instruction": "tick", "queue": "q" });
-        let hourly = json!({ "session_id": "jobs", "schedule_id": "s1", "every_ms": 3_600_000, "start_at": "2999-01-01T00:00:00Z", "job": job });
+        // The newest comes first in a list, and of two of the same millisecond the one whose id is first: the same one here.
+        let hourly = json!({ "session_id": "jobs", "schedule_id": "s2", "every_ms": 3_600_000, "start_at": "2999-01-01T00:00:00Z", "job": job });
         self.call("create_schedule", hourly.clone()).await;
         self.call("create_schedule", hourly).await;
-        let cron = json!({ "session_id": "jobs", "schedule_id": "s2", "cron": "0 4 1 1 *", "time_zone": "Europe/Vienna", "job": job });
+        let cron = json!({ "session_id": "jobs", "schedule_id": "s1", "cron": "0 4 1 1 *", "time_zone": "Europe/Vienna", "job": job });
         self.call("create_schedule", cron).await;
         for bad in
             [json!({ "cron": "every day" }), json!({ "every_ms": 0 }), json!({}), json!({ "time_zone": "Nowhere" })]
@@ -69,8 +70,8 @@ impl Suite<'_> {
             self.call("create_schedule", merged(json!({ "session_id": "jobs", "job": job }), bad)).await;
         }
         self.call("list_schedules", json!({ "session_id": "jobs", "limit": 1 })).await;
-        self.call("end_schedule", json!({ "schedule_id": "s1", "reason": "over" })).await;
-        self.call("end_schedule", json!({ "schedule_id": "s1" })).await;
+        self.call("end_schedule", json!({ "schedule_id": "s2", "reason": "over" })).await;
+        self.call("end_schedule", json!({ "schedule_id": "s2" })).await;
         self.call("list_schedules", json!({ "include_ended": true })).await;
     }
 }
