@@ -306,14 +306,3 @@ async fn a_scripted_agent_gives_work_away_once_and_goes_on_with_what_it_came_to(
         assert_eq!(begun(&fake), 1, "{state}: given once");
     }
 }
-
-#[tokio::test]
-async fn a_turn_that_is_interrupted_calls_its_work_back() {
-    let fake = Fake::new(|_| {});
-    let world = World::with_peers(boss(), Some(Arc::new(fake.clone()))).await;
-    let submitted = world.submit("count").await.unwrap();
-    until_fact(&world, &submitted.session_id, recovered("running")).await;
-    let interrupt = json!({ "session_id": submitted.session_id, "turn_id": submitted.turn_id });
-    call::<InterruptTurn>(&world, interrupt).await.unwrap();
-    fake.until(|state| state.tasks[0].cancelled == 1).await;
-}
