@@ -1,8 +1,9 @@
 //! One request to the model: intent, pieces, outcome.
 //!
 //! Pieces become durable in batches: while one report is on its way to the disk, the pieces that come in wait, and all of
-//! them go into the next one. A slow disk makes larger commits, not a longer queue. Each piece stays a fact of its own, so
-//! what readers see does not depend on how fast the disk was.
+//! them go into the next one; the last ones go with the whole answer, and the end of the turn too where nothing is left to
+//! do. A slow disk makes larger commits, not a longer queue. Each piece stays a fact of its own, so what readers see does
+//! not depend on how fast the disk was.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -10,15 +11,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use factum_model::Event;
 use factum_model::id::{ModelRequestId, StepId};
-use factum_model::report::{ArtifactDraft, Chunk, ModelAnswer, Report};
+use factum_model::report::{ArtifactDraft, Chunk, Ends, ModelAnswer, Report, TurnReport};
 use factum_model::value::{Failure, OutputRef};
 use futures::FutureExt;
 
 use crate::host::{Host, Stopped};
 use crate::model::{Answer, ArtifactContent, ModelRequest, Piece, Sink};
+use crate::next::{Next, next_behind};
 use crate::panic::panic_text;
-use crate::pieces::Pieces;
-use crate::transcript::INTERRUPTED;
+use crate::pieces::{Pieces, Taken};
+use crate::transcript::{INTERRUPTED, Round};
 use crate::turn::Run;
 
 /// How often one round is tried before the turn fails.
@@ -49,22 +51,26 @@ impl Run<'_> {
             return Err(Stopped::new("the intent to ask the model was recorded without ids"));
         };
         let (request_id, step_id) = (open.request_id.clone(), open.step_id.clone());
-        let answered = self.stream(&request_id, &step_id).await?;
-        Box::pin(self.answered(request_id, step_id, answered)).await
+        let streamed = self.stream(&request_id, &step_id).await?;
+        Box::pin(self.answered(request_id, step_id, streamed)).await
     }
 
     async fn answered(
         &mut self,
         request_id: ModelRequestId,
         step_id: StepId,
-        answered: Result<Answer, Failure>,
+        Streamed { answer, rest }: Streamed,
     ) -> Result<(), Stopped> {
-        let report = match answered.and_then(checked) {
+        let report = match answer.and_then(checked) {
             Ok(answer) => {
-                let answer = self.kept(answer).await?;
+                let answer = self.kept(answer, rest).await?;
                 Report::ModelCompleted { request_id, step_id, answer }
             }
             Err(error) => {
+                if !rest.is_empty() {
+                    let (request_id, step_id) = (request_id.clone(), step_id.clone());
+                    self.report(Report::ModelStreamed { request_id, step_id, chunks: rest }).await?;
+                }
                 let will_retry = error.retryable && self.transcript.failed_tries + 1 < MODEL_TRIES_MAX;
                 Report::ModelFailed { request_id, step_id, error: told_apart(error), will_retry }
             }
@@ -73,11 +79,7 @@ impl Run<'_> {
     }
 
     /// Lets the model answer and makes its pieces durable meanwhile. Whichever of the two gives up ends the other.
-    async fn stream(
-        &mut self,
-        request_id: &ModelRequestId,
-        step_id: &StepId,
-    ) -> Result<Result<Answer, Failure>, Stopped> {
+    async fn stream(&mut self, request_id: &ModelRequestId, step_id: &StepId) -> Result<Streamed, Stopped> {
         let (sink, pieces) = Sink::new();
         let model = &self.agent.model;
         let request =
@@ -94,14 +96,17 @@ impl Run<'_> {
         let events = pump.events;
         self.transcript.extend(&events);
         match streamed {
-            Ok((answer, ())) => Ok(answer),
-            Err(Cut::TooLong) => Ok(Err(model_error(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes")))),
+            Ok((answer, rest)) => Ok(Streamed { answer, rest }),
+            Err(Cut::TooLong) => {
+                let answer = Err(model_error(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes")));
+                Ok(Streamed { answer, rest: Vec::new() })
+            }
             Err(Cut::Stopped(stopped)) => Err(stopped),
         }
     }
 
     /// Keeps what is too large for a fact. Bytes go first: a fact never refers to what is not there.
-    async fn kept(&self, answer: Answer) -> Result<ModelAnswer, Stopped> {
+    async fn kept(&mut self, answer: Answer, rest: Vec<Chunk>) -> Result<ModelAnswer, Stopped> {
         let mut artifacts = Vec::with_capacity(answer.artifacts.len());
         for artifact in answer.artifacts {
             let content = match artifact.content {
@@ -110,16 +115,44 @@ impl Run<'_> {
             };
             artifacts.push(ArtifactDraft { name: artifact.name, content });
         }
-        let text = self.transcript.request.as_ref().map(|request| request.text.clone()).filter(|text| !text.is_empty());
+        let Answer { stop_reason, usage, calls, .. } = answer;
+        let text = self.whole_text(&rest);
+        let ends = if calls.is_empty() && artifacts.is_empty() { self.ends(&text, &stop_reason) } else { None };
         let (text, text_ref) = match text {
-            Some(text) if text.len() > TEXT_INLINE_BYTES_MAX => {
+            text if text.is_empty() => (None, None),
+            text if text.len() > TEXT_INLINE_BYTES_MAX => {
                 (None, Some(self.host.put_blob("text/plain; charset=utf-8", Bytes::from(text)).await?))
             }
-            text => (text, None),
+            text => (Some(text), None),
         };
-        let Answer { stop_reason, usage, calls, .. } = answer;
-        Ok(ModelAnswer { stop_reason, text, text_ref, usage, artifacts, calls })
+        Ok(ModelAnswer { chunks: rest, stop_reason, text, text_ref, usage, artifacts, calls, ends })
     }
+
+    /// What was recorded of the answer's text, and what will be with the answer.
+    fn whole_text(&self, rest: &[Chunk]) -> String {
+        let mut text = self.transcript.request.as_ref().map_or_else(String::new, |request| request.text.clone());
+        for chunk in rest {
+            if let Chunk::Text { text: piece, .. } = chunk {
+                text.push_str(piece);
+            }
+        }
+        text
+    }
+
+    /// How the turn ends behind an answer that asks for nothing, if that is what comes next.
+    fn ends(&mut self, text: &str, stop_reason: &str) -> Option<Ends> {
+        let round = Round { text: text.to_owned(), stop_reason: stop_reason.to_owned(), calls: Vec::new() };
+        match next_behind(&mut self.transcript, round, &self.catalog) {
+            Next::Finish(TurnReport::Completed { preview, .. }) => Some(Ends { preview }),
+            _ => None,
+        }
+    }
+}
+
+/// An answer, and the last pieces of it, which are not recorded yet.
+struct Streamed {
+    answer: Result<Answer, Failure>,
+    rest: Vec<Chunk>,
 }
 
 /// Content that is not ours. Its size and digest are its owner's to know.
@@ -156,21 +189,33 @@ struct Pump<'a> {
 }
 
 impl Pump<'_> {
-    async fn run(&mut self, pieces: &Pieces) -> Result<(), Cut> {
+    /// Records pieces as they come, and gives back those that the end of the answer came with.
+    async fn run(&mut self, pieces: &Pieces) -> Result<Vec<Chunk>, Cut> {
         loop {
-            let batch = pieces.take().await;
-            if batch.is_empty() {
-                return Ok(());
-            }
             // Boxed: most of a run is waiting for the next piece, and reporting needs room of its own.
-            Box::pin(self.record(batch)).await?;
+            let rest = match pieces.take().await {
+                Taken::Some(batch) => {
+                    let chunks = Box::pin(self.record(batch)).await?;
+                    Box::pin(self.flush(chunks)).await?;
+                    None
+                }
+                Taken::Rest(batch) if batch.is_empty() => return Ok(Vec::new()),
+                Taken::Rest(batch) => Some(Box::pin(self.record(batch)).await?),
+            };
             if self.bytes > ANSWER_BYTES_MAX {
+                if let Some(rest) = rest {
+                    Box::pin(self.flush(rest)).await?;
+                }
                 return Err(Cut::TooLong);
+            }
+            if let Some(rest) = rest {
+                return Ok(rest);
             }
         }
     }
 
-    async fn record(&mut self, batch: Vec<Piece>) -> Result<(), Cut> {
+    /// The pieces as chunks. What has to be told before a status is recorded with it; the chunks behind the last one are left.
+    async fn record(&mut self, batch: Vec<Piece>) -> Result<Vec<Chunk>, Cut> {
         let mut chunks = Vec::with_capacity(batch.len());
         for piece in batch {
             match self.chunk(piece) {
@@ -181,7 +226,7 @@ impl Pump<'_> {
                 }
             }
         }
-        self.flush(chunks).await
+        Ok(chunks)
     }
 
     /// A piece as a chunk; a status is a report of its own.

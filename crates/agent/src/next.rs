@@ -5,7 +5,7 @@ use factum_model::id::ToolCallId;
 use factum_model::report::TurnReport;
 use factum_model::value::Failure;
 
-use crate::transcript::{Call, CallState, Transcript};
+use crate::transcript::{Call, CallState, Round, Transcript};
 
 /// How many answers a turn may take. The engine has a bound of its own behind this one.
 pub const MODEL_ROUNDS_MAX: usize = 200;
@@ -48,6 +48,16 @@ pub fn next(transcript: &Transcript, catalog: &[ToolEntry]) -> Next {
         (Some(call), true) => fail(nobody_asked(call)),
         (None, true) => next_round(transcript),
     }
+}
+
+/// What would be next behind a whole answer to the open request. The transcript is left as it was.
+pub(crate) fn next_behind(transcript: &mut Transcript, answer: Round, catalog: &[ToolEntry]) -> Next {
+    let (request, failure) = (transcript.request.take(), transcript.failure.take());
+    transcript.rounds.push(answer);
+    let next = next(transcript, catalog);
+    transcript.rounds.pop();
+    (transcript.request, transcript.failure) = (request, failure);
+    next
 }
 
 /// Nothing is open: ask again, or be done.

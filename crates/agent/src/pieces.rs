@@ -26,6 +26,15 @@ struct Queue {
     closed: bool,
 }
 
+/// What was in the queue.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Taken {
+    /// At least one piece; more may come.
+    Some(Vec<Piece>),
+    /// The end. Nothing comes any more.
+    Rest(Vec<Piece>),
+}
+
 impl Pieces {
     /// Adds a piece, waiting while the queue is full.
     pub(crate) async fn put(&self, piece: Piece) {
@@ -49,18 +58,18 @@ impl Pieces {
         self.filled.notify_one();
     }
 
-    /// Everything that has come; empty once the queue is closed and everything was taken.
-    pub(crate) async fn take(&self) -> Vec<Piece> {
+    /// Everything that has come, or the rest of it once no more will come.
+    pub(crate) async fn take(&self) -> Taken {
         loop {
             let filled = self.filled.notified();
             {
                 let mut queue = self.queue.lock();
+                if queue.closed {
+                    return Taken::Rest(std::mem::take(&mut queue.pieces));
+                }
                 if !queue.pieces.is_empty() {
                     self.drained.notify_waiters();
-                    return std::mem::take(&mut queue.pieces);
-                }
-                if queue.closed {
-                    return Vec::new();
+                    return Taken::Some(std::mem::take(&mut queue.pieces));
                 }
             }
             filled.await;
@@ -85,8 +94,11 @@ mod tests {
             let mut taken = Vec::new();
             loop {
                 match pieces.take().await {
-                    some if some.is_empty() => return taken,
-                    some => taken.extend(some),
+                    Taken::Some(some) => taken.extend(some),
+                    Taken::Rest(rest) => {
+                        taken.extend(rest);
+                        return taken;
+                    }
                 }
             }
         };
@@ -112,8 +124,9 @@ mod tests {
         let late = pieces.put(piece(PIECES_WAITING_MAX));
         tokio::pin!(late);
         assert!(late.as_mut().now_or_never().is_none(), "there is no room");
-        assert_eq!(pieces.take().await.len(), PIECES_WAITING_MAX);
+        let Taken::Some(first) = pieces.take().await else { panic!("the queue is not closed") };
+        assert_eq!(first.len(), PIECES_WAITING_MAX);
         late.await;
-        assert_eq!(pieces.take().await, [piece(PIECES_WAITING_MAX)]);
+        assert_eq!(pieces.take().await, Taken::Some(vec![piece(PIECES_WAITING_MAX)]));
     }
 }

@@ -92,12 +92,23 @@ pub enum Chunk {
 /// A model's whole answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelAnswer {
+    /// The last pieces of it, in order, as far as they were not reported before.
+    pub chunks: Vec<Chunk>,
     pub stop_reason: String,
     pub text: Option<String>,
     pub text_ref: Option<OutputRef>,
     pub usage: Usage,
     pub artifacts: Vec<ArtifactDraft>,
     pub calls: Vec<ToolDraft>,
+    /// The turn has nothing more to do behind this answer. The engine may end it in the same commit; where it does not, the
+    /// end is reported like any other.
+    pub ends: Option<Ends>,
+}
+
+/// How an answer ends its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ends {
+    pub preview: Option<String>,
 }
 
 /// An artifact whose bytes are already kept.

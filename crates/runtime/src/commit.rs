@@ -187,6 +187,7 @@ impl Runtime {
                     cell.hub.publish(
                         receipt.last_sequence,
                         published.map(|(json, sequence)| Published::new(sequence, json)),
+                        &events,
                     );
                     if let Some(snapshot) = snapshot {
                         runtime.0.store.put_snapshot(cell.stream.clone(), snapshot);

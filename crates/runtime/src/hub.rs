@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use factum_model::Event;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -55,12 +56,23 @@ pub fn sse_frame(sequence: u64, json: &[u8]) -> Bytes {
     frame.into()
 }
 
+/// What a reader takes events as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Encoded, as they are stored and sent on.
+    Text,
+    /// As values. Nobody decodes what was encoded here a moment ago.
+    Facts,
+}
+
 /// The meeting point of a stream's writer and its readers.
 #[derive(Default)]
 pub(crate) struct Hub {
     durable: AtomicU64,
-    subscribers: AtomicUsize,
+    /// Readers of texts, and of facts.
+    subscribers: [AtomicUsize; 2],
     ring: Mutex<Ring>,
+    commits: Mutex<Commits>,
     changed: Notify,
 }
 
@@ -68,6 +80,13 @@ pub(crate) struct Hub {
 struct Ring {
     events: VecDeque<Arc<Published>>,
     bytes: usize,
+}
+
+/// The facts of the newest commits.
+#[derive(Default)]
+struct Commits {
+    newest: VecDeque<Arc<Vec<Event>>>,
+    events: usize,
 }
 
 impl Hub {
@@ -82,12 +101,20 @@ impl Hub {
     }
 
     /// Makes durable events visible. Called in commit order by the store's thread.
-    pub(crate) fn publish(&self, last_sequence: u64, events: impl Iterator<Item = Published>) {
-        if self.subscribers.load(Ordering::Acquire) > 0 {
+    pub(crate) fn publish(
+        &self,
+        last_sequence: u64,
+        events: impl Iterator<Item = Published>,
+        commit: &Arc<Vec<Event>>,
+    ) {
+        if self.readers(Reads::Text) > 0 {
             let mut ring = self.ring.lock();
             for event in events {
                 ring.push(Arc::new(event));
             }
+        }
+        if self.readers(Reads::Facts) > 0 {
+            self.commits.lock().push(commit.clone());
         }
         self.durable.fetch_max(last_sequence, Ordering::AcqRel);
         self.changed.notify_waiters();
@@ -135,18 +162,45 @@ impl Hub {
         Some(ring.events.iter().skip(skip).take(limit).cloned().collect())
     }
 
-    pub(crate) fn subscribe(&self) {
-        self.subscribers.fetch_add(1, Ordering::AcqRel);
+    /// The commit that `sequence` is in, where it is one of the newest.
+    pub(crate) fn recent_commit(&self, sequence: u64) -> Option<Arc<Vec<Event>>> {
+        let commits = self.commits.lock();
+        let holds = |commit: &&Arc<Vec<Event>>| {
+            let (first, last) = (commit.first(), commit.last());
+            first.zip(last).is_some_and(|(first, last)| (first.sequence..=last.sequence).contains(&sequence))
+        };
+        commits.newest.iter().rev().find(holds).cloned()
     }
 
-    pub(crate) fn unsubscribe(&self) {
-        if self.subscribers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            *self.ring.lock() = Ring::default();
+    pub(crate) fn subscribe(&self, reads: Reads) {
+        self.subscribers[reads as usize].fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn unsubscribe(&self, reads: Reads) {
+        if self.subscribers[reads as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
+            match reads {
+                Reads::Text => *self.ring.lock() = Ring::default(),
+                Reads::Facts => *self.commits.lock() = Commits::default(),
+            }
         }
     }
 
     pub(crate) fn has_subscribers(&self) -> bool {
-        self.subscribers.load(Ordering::Acquire) > 0
+        self.readers(Reads::Text) + self.readers(Reads::Facts) > 0
+    }
+
+    fn readers(&self, reads: Reads) -> usize {
+        self.subscribers[reads as usize].load(Ordering::Acquire)
+    }
+}
+
+impl Commits {
+    fn push(&mut self, commit: Arc<Vec<Event>>) {
+        self.events += commit.len();
+        self.newest.push_back(commit);
+        while self.events > RING_EVENTS_MAX && self.newest.len() > 1 {
+            self.events -= self.newest.pop_front().map_or(0, |oldest| oldest.len());
+        }
     }
 }
 
@@ -182,12 +236,12 @@ mod tests {
     #[test]
     fn the_ring_answers_only_what_it_has_without_a_gap() {
         let hub = Hub::default();
-        hub.subscribe();
-        hub.publish(3, [event(1), event(2), event(3)].into_iter());
+        hub.subscribe(Reads::Text);
+        hub.publish(3, [event(1), event(2), event(3)].into_iter(), &Arc::default());
         assert_eq!(sequences(hub.recent(2, 10)), Some(vec![2, 3]));
         assert_eq!(sequences(hub.recent(1, 2)), Some(vec![1, 2]));
         assert_eq!(sequences(hub.recent(4, 10)), Some(vec![]));
-        hub.publish(9, [event(8), event(9)].into_iter());
+        hub.publish(9, [event(8), event(9)].into_iter(), &Arc::default());
         assert_eq!(sequences(hub.recent(3, 10)), None, "4 to 7 are missing: the log has to be read");
         assert_eq!(sequences(hub.recent(8, 10)), Some(vec![8, 9]));
     }
@@ -195,14 +249,40 @@ mod tests {
     #[test]
     fn the_ring_is_bounded_and_empty_without_subscribers() {
         let hub = Hub::default();
-        hub.publish(1, [event(1)].into_iter());
+        hub.publish(1, [event(1)].into_iter(), &Arc::default());
         assert_eq!(sequences(hub.recent(1, 10)), None);
-        hub.subscribe();
+        hub.subscribe(Reads::Text);
         for sequence in 2..=(RING_EVENTS_MAX as u64 + 10) {
-            hub.publish(sequence, [event(sequence)].into_iter());
+            hub.publish(sequence, [event(sequence)].into_iter(), &Arc::default());
         }
         assert_eq!(hub.ring.lock().events.len(), RING_EVENTS_MAX);
-        hub.unsubscribe();
+        hub.unsubscribe(Reads::Text);
         assert_eq!(hub.ring.lock().events.len(), 0);
+    }
+
+    #[test]
+    fn whoever_reads_facts_finds_the_newest_commits() {
+        let commit = |sequences: std::ops::RangeInclusive<u64>| Arc::new(sequences.map(fact).collect::<Vec<_>>());
+        let hub = Hub::default();
+        hub.publish(1, std::iter::empty(), &commit(1..=1));
+        hub.subscribe(Reads::Facts);
+        hub.publish(3, std::iter::empty(), &commit(2..=3));
+        assert!(hub.recent_commit(1).is_none() && hub.recent_commit(4).is_none());
+        assert_eq!(hub.recent_commit(3).map(|commit| commit[0].sequence), Some(2));
+        for first in 1..=RING_EVENTS_MAX as u64 {
+            hub.publish(3 + 2 * first, std::iter::empty(), &commit(2 + 2 * first..=3 + 2 * first));
+        }
+        assert_eq!(hub.commits.lock().events, RING_EVENTS_MAX);
+        assert!(hub.recent_commit(3).is_none(), "the log has it");
+        hub.unsubscribe(Reads::Facts);
+        assert_eq!(hub.commits.lock().newest.len(), 0);
+    }
+
+    fn fact(sequence: u64) -> Event {
+        let json = serde_json::json!({
+            "event_id": "evt_1", "timestamp": "2026-01-01T00:00:00Z", "sequence": sequence, "schema_version": "factum-1",
+            "runtime_id": "rt_1", "session_id": "sess_1", "type": "model.delta", "payload": { "text": "hi", "index": 0 },
+        });
+        Event::decode(json.to_string().as_bytes()).expect("a fact")
     }
 }

@@ -88,16 +88,20 @@ impl Runtime {
     ) -> Result<T, Refusal> {
         let mut decide = Some(decide);
         loop {
-            let cell = Cell::new(account.clone(), id.clone(), Some(S::default()), self.now());
-            let cell = S::cells(self).get_or_insert(cell);
+            let cell = self.new_cell::<S>(account, id);
             let Some(pending) = self.try_begin(&cell, actor, accept, &mut decide) else { continue };
             return pending?.durable(&cell).await.map(|(output, _)| output);
         }
     }
 
+    /// The cell of something that may not exist yet.
+    pub(crate) fn new_cell<S: Aggregate>(&self, account: &Arc<str>, id: &S::Id) -> Arc<Cell<S>> {
+        S::cells(self).get_or_insert(Cell::new(account.clone(), id.clone(), Some(S::default()), self.now()))
+    }
+
     /// Decides if the cell is still in use; `None` asks the caller to look it up again. A refusal that leaves nothing takes
     /// the cell out under the same lock, so that nobody can decide on it in between.
-    fn try_begin<S: Aggregate, T: Serialize, F>(
+    pub(crate) fn try_begin<S: Aggregate, T: Serialize, F>(
         &self,
         cell: &Arc<Cell<S>>,
         actor: &Actor<'_>,

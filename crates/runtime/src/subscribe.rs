@@ -6,16 +6,19 @@
 use std::sync::Arc;
 
 use factum_engine::session::SessionState;
-use factum_model::Refusal;
+use factum_engine::{Context, Decision};
 use factum_model::id::SessionId;
 use factum_model::registry::Scope;
+use factum_model::{Event, Refusal};
 use factum_store::ReadLimit;
+use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::caller::Caller;
 use crate::cell::Cell;
+use crate::commit::{Accept, Actor};
 use crate::error::read_refusal;
-use crate::hub::Published;
+use crate::hub::{Published, Reads};
 use crate::runtime::Runtime;
 
 /// How many events come at once at most.
@@ -23,13 +26,24 @@ pub const BATCH_EVENTS_MAX: usize = 256;
 /// How many bytes of older events are read at once at most.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
-/// A live view of a session's events.
+/// A live view of a session's events, as they are sent on.
 pub struct Subscription(Follow<SessionState>);
+
+/// A live view of a session's facts, for whoever makes something of them here.
+pub struct Facts(Follow<SessionState>);
+
+/// One fact of a commit that others may look at too.
+#[derive(Clone, Debug)]
+pub struct SharedFact {
+    commit: Arc<Vec<Event>>,
+    at: usize,
+}
 
 /// A place in a stream, somewhere in the log or at its living end.
 pub(crate) struct Follow<S: Aggregate> {
     runtime: Runtime,
     pub(crate) cell: Arc<Cell<S>>,
+    reads: Reads,
     next: u64,
 }
 
@@ -45,8 +59,24 @@ impl Runtime {
         self.follow(&caller.account, session_id, after).await.map(Subscription)
     }
 
+    /// Follows the facts of a session from behind `after`.
+    pub async fn facts(&self, caller: &Caller, session_id: &SessionId, after: u64) -> Result<Facts, Refusal> {
+        caller.require(Scope::SessionsRead)?;
+        self.follow_as(Reads::Facts, &caller.account, session_id, after).await.map(Facts)
+    }
+
     pub(crate) async fn follow<S: Aggregate>(
         &self,
+        account: &Arc<str>,
+        id: &S::Id,
+        after: u64,
+    ) -> Result<Follow<S>, Refusal> {
+        self.follow_as(Reads::Text, account, id, after).await
+    }
+
+    async fn follow_as<S: Aggregate>(
+        &self,
+        reads: Reads,
         account: &Arc<str>,
         id: &S::Id,
         after: u64,
@@ -57,10 +87,61 @@ impl Runtime {
             if live.retired {
                 continue;
             }
-            cell.hub.subscribe();
+            let follow = Follow::new(self, &cell, reads, after);
             drop(live);
-            return Ok(Follow { runtime: self.clone(), cell, next: after.saturating_add(1) });
+            return Ok(follow);
         }
+    }
+}
+
+impl Facts {
+    /// The next facts, at least one, in order. Waits where there are none yet; dropping the future loses nothing.
+    pub async fn next(&mut self) -> Result<Vec<SharedFact>, Refusal> {
+        self.0.next_facts().await
+    }
+
+    /// The last sequence that is there.
+    pub fn durable(&self) -> u64 {
+        self.0.cell.hub.durable()
+    }
+}
+
+impl Runtime {
+    /// The first commit of a session as [`Runtime::begin`] makes it: its facts, and everything behind them. Whoever waits for
+    /// what comes of it is there before it can come.
+    pub(crate) async fn begin_and_follow<T: Serialize>(
+        &self,
+        account: &Arc<str>,
+        session_id: &SessionId,
+        actor: &Actor<'_>,
+        accept: &Accept,
+        decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<(T, Vec<SharedFact>, Facts), Refusal> {
+        let mut decide = Some(decide);
+        loop {
+            let cell = self.new_cell::<SessionState>(account, session_id);
+            let mut follow = Follow::new(self, &cell, Reads::Facts, 0);
+            let Some(pending) = self.try_begin(&cell, actor, accept, &mut decide) else { continue };
+            let (output, commit) = pending?.durable(&cell).await?;
+            follow.next = commit.last().map_or_else(|| cell.hub.durable(), |last| last.sequence) + 1;
+            return Ok((output, SharedFact::all_from(&commit, 0), Facts(follow)));
+        }
+    }
+}
+
+impl SharedFact {
+    /// The facts of a commit from `from` on.
+    pub(crate) fn all_from(commit: &Arc<Vec<Event>>, from: u64) -> Vec<Self> {
+        let first = commit.partition_point(|event| event.sequence < from);
+        (first..commit.len()).map(|at| Self { commit: commit.clone(), at }).collect()
+    }
+}
+
+impl std::ops::Deref for SharedFact {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.commit[self.at]
     }
 }
 
@@ -82,6 +163,11 @@ impl Subscription {
 }
 
 impl<S: Aggregate> Follow<S> {
+    fn new(runtime: &Runtime, cell: &Arc<Cell<S>>, reads: Reads, after: u64) -> Self {
+        cell.hub.subscribe(reads);
+        Self { runtime: runtime.clone(), cell: cell.clone(), reads, next: after.saturating_add(1) }
+    }
+
     /// Whether there is something to take without waiting.
     pub(crate) fn is_ready(&self) -> bool {
         self.next <= self.cell.hub.durable()
@@ -95,10 +181,7 @@ impl<S: Aggregate> Follow<S> {
     /// See [`Subscription::next`].
     pub(crate) async fn next(&mut self) -> Result<Vec<Arc<Published>>, Refusal> {
         loop {
-            if self.next > self.cell.hub.durable() {
-                let (hub, next) = (&self.cell.hub, self.next);
-                hub.wait_durable(next).await;
-            }
+            self.ready().await;
             let recent = self.cell.hub.recent(self.next, BATCH_EVENTS_MAX).filter(|events| !events.is_empty());
             let events = match recent {
                 Some(events) => events,
@@ -111,6 +194,22 @@ impl<S: Aggregate> Follow<S> {
         }
     }
 
+    /// See [`Facts::next`].
+    async fn next_facts(&mut self) -> Result<Vec<SharedFact>, Refusal> {
+        loop {
+            self.ready().await;
+            let commit = match self.cell.hub.recent_commit(self.next) {
+                Some(commit) => commit,
+                None => Arc::new(decoded(&self.read_log().await?)?),
+            };
+            let facts = SharedFact::all_from(&commit, self.next);
+            if let Some(last) = facts.last() {
+                self.next = last.sequence + 1;
+                return Ok(facts);
+            }
+        }
+    }
+
     async fn read_log(&self) -> Result<Vec<Arc<Published>>, Refusal> {
         let limit = ReadLimit { records: BATCH_EVENTS_MAX, bytes: BATCH_BYTES_MAX };
         let records = self.runtime.0.store.read(&self.cell.stream, self.next, limit).await;
@@ -119,8 +218,14 @@ impl<S: Aggregate> Follow<S> {
     }
 }
 
+fn decoded(events: &[Arc<Published>]) -> Result<Vec<Event>, Refusal> {
+    let decode = |event: &Arc<Published>| Event::decode(&event.json);
+    let decoded: Result<Vec<Event>, _> = events.iter().map(decode).collect();
+    decoded.map_err(|error| Refusal::internal(format!("a fact does not parse: {error}")))
+}
+
 impl<S: Aggregate> Drop for Follow<S> {
     fn drop(&mut self) {
-        self.cell.hub.unsubscribe();
+        self.cell.hub.unsubscribe(self.reads);
     }
 }

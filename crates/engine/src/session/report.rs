@@ -43,8 +43,10 @@ pub fn decide_report(
             let scope = request_scope(turn, scope, &request_id, &step_id)?;
             events.extend(chunks.into_iter().map(|chunk| chunk_event(scope.clone(), chunk)));
         }
-        Report::ModelCompleted { request_id, step_id, answer } => {
+        Report::ModelCompleted { request_id, step_id, mut answer } => {
             let answer_scope = request_scope(turn, scope.clone(), &request_id, &step_id)?;
+            let end = answer.ends.take().filter(|_| ends_with(state, thread, turn, &answer));
+            let ended = end.map(|ends| (behind(turn, &answer), ends.preview, answer.stop_reason.clone()));
             let gated = answer.calls.iter().filter(|call| call.gate != Gate::Open).count();
             check("open_actions", state.actions.len() + gated, context.limits.open_actions_max)?;
             answered(&scope, answer_scope, answer, context, &mut events)?;
@@ -52,6 +54,11 @@ pub fn decide_report(
             super::tasks::artifacts_produced(state, &turn.turn_id, context, &mut events);
             if gated > 0 {
                 super::tasks::actions_changed(state, &turn.turn_id, context, &mut events);
+            }
+            if let Some((turn, preview, stop_reason)) = ended {
+                let end = End::Completed { stop_reason, preview };
+                end_turn(state, shell, thread, &turn, end, context.caller, context, &mut events);
+                start_next(state, shell, thread, context, &mut events);
             }
         }
         Report::ModelFailed { request_id, step_id, error, will_retry } => {
@@ -91,6 +98,19 @@ pub fn decide_report(
         }
     }
     Ok(Decision { events, output: () })
+}
+
+/// Whether a turn can end in the commit of its answer: nothing else is open, nothing new begins, and nobody refers to the
+/// answer by the id of its fact, which is not known yet.
+fn ends_with(state: &SessionState, thread: &Thread, turn: &ActiveTurn, answer: &ModelAnswer) -> bool {
+    let begins = !answer.calls.is_empty() || !answer.artifacts.is_empty();
+    let open = !turn.calls.is_empty() || state.actions_of(&turn.turn_id).next().is_some();
+    !begins && !open && state.subagents.in_thread(&thread.thread_id).is_none()
+}
+
+/// The turn as it is behind its answer.
+fn behind(turn: &ActiveTurn, answer: &ModelAnswer) -> ActiveTurn {
+    ActiveTurn { model_request: None, usage: turn.usage.plus(&answer.usage), ..turn.clone() }
 }
 
 fn running<'a>(state: &'a SessionState, runner: &Runner) -> Result<(&'a Thread, &'a ActiveTurn), Refusal> {
@@ -162,6 +182,7 @@ fn answered(
     events: &mut Vec<NewEvent>,
 ) -> Result<(), Refusal> {
     check("tool_calls", answer.calls.len(), context.limits.tool_calls_max)?;
+    events.extend(answer.chunks.into_iter().map(|chunk| chunk_event(answer_scope.clone(), chunk)));
     events.push(NewEvent::new(
         answer_scope,
         ModelCompleted {

@@ -10,6 +10,6 @@ mod receive;
 
 pub use find::{InboundFilter, InboundPage};
 pub use push::PushTarget;
-pub use receive::{PeerMessage, PeerMessageAccepted};
+pub use receive::{PeerMessage, PeerMessageAccepted, Received};
 
 pub(crate) use channel::Known;

@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
+use crate::subscribe::{Facts, SharedFact};
 
 /// What a repeat of a message under an idempotency key is recognised by.
 const COMMAND: &str = "peer_message";
@@ -57,9 +58,23 @@ pub struct PeerMessageAccepted {
     pub sequence: u64,
 }
 
+/// A message that is durable.
+pub struct Received {
+    pub accepted: PeerMessageAccepted,
+    /// Where it began a session: the facts of that, from the one that linked the task, and what comes behind them. Otherwise
+    /// they are read from the log.
+    pub begun: Option<(Vec<SharedFact>, Facts)>,
+}
+
+impl From<PeerMessageAccepted> for Received {
+    fn from(accepted: PeerMessageAccepted) -> Self {
+        Self { accepted, begun: None }
+    }
+}
+
 impl Runtime {
     /// Takes a peer's message in. Answers once it is durable; what comes of it is in the task's facts.
-    pub async fn receive_message(&self, caller: &Caller, said: PeerMessage) -> Result<PeerMessageAccepted, Refusal> {
+    pub async fn receive_message(&self, caller: &Caller, said: PeerMessage) -> Result<Received, Refusal> {
         caller.require(SubmitTurn::SCOPE)?;
         if self.is_closing() {
             return Err(Refusal::unavailable("the server is shutting down").with("cause", "closing"));
@@ -67,12 +82,12 @@ impl Runtime {
         check_ids(&said)?;
         let digest = said.digest()?;
         let (accept, _held) = match self.repeat_of(caller, COMMAND, said.idempotency_key.as_deref(), digest).await? {
-            Repeat::Known(output) => return Ok(output),
+            Repeat::Known(output) => return Ok(PeerMessageAccepted::into(output)),
             Repeat::New { accept, held } => (accept, held),
         };
         if let Some(task_id) = &said.task_id {
             let row = self.inbound_task(caller, said.native_protocol, task_id).await?.ok_or_else(Refusal::not_found)?;
-            return self.go_on(caller, &said, row, &accept).await;
+            return self.go_on(caller, &said, row, &accept).await.map(Received::from);
         }
         self.begin_task(caller, &said, &accept).await
     }
@@ -102,12 +117,7 @@ impl Runtime {
         self.execute(&caller.account, &row.session_id, &actor, accept, decide).await.map(|(output, _)| output)
     }
 
-    async fn begin_task(
-        &self,
-        caller: &Caller,
-        said: &PeerMessage,
-        accept: &Accept,
-    ) -> Result<PeerMessageAccepted, Refusal> {
+    async fn begin_task(&self, caller: &Caller, said: &PeerMessage, accept: &Accept) -> Result<Received, Refusal> {
         let agent = self.resolve_agent(said.agent.as_deref())?;
         let channel_id = self.peer_channel(caller, said.native_protocol, said.transport).await?;
         // Ids that peers choose can come twice at once; the second one finds what the first one made.
@@ -118,7 +128,7 @@ impl Runtime {
         if let Some(own) = &said.own_task_id
             && let Some(row) = self.inbound_task(caller, protocol, own).await?
         {
-            return self.go_on(caller, said, row, accept).await;
+            return self.go_on(caller, said, row, accept).await.map(Received::from);
         }
         let known = match &said.context_id {
             Some(context_id) => self.inbound_context(caller, protocol, context_id).await?,
@@ -141,14 +151,17 @@ impl Runtime {
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
                     ids.begin(state, &session_id, said, &agent, &channel_id, context)
                 };
-                self.execute(account, &session_id, &actor, accept, decide).await.map(|(output, _)| output)
+                self.execute(account, &session_id, &actor, accept, decide).await.map(|(output, _)| output.into())
             }
             None => {
                 let session_id = self.new_session_id();
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
                     ids.begin(state, &session_id, said, &agent, &channel_id, context)
                 };
-                self.begin(account, &session_id, &actor, accept, decide).await
+                let (accepted, mut facts, behind) =
+                    self.begin_and_follow(account, &session_id, &actor, accept, decide).await?;
+                facts.retain(|fact| fact.sequence >= accepted.first_sequence);
+                Ok(Received { accepted, begun: Some((facts, behind)) })
             }
         }
     }

@@ -4,7 +4,7 @@ use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, Ta
 use factum_a2a::parts::{beside_input, is_accepted, media_type, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
 use factum_model::peer::{DeliveryMechanism, Transport};
-use factum_runtime::{PeerMessage, PeerMessageAccepted};
+use factum_runtime::{PeerMessage, Received};
 use futures::stream;
 
 use super::fault::refused;
@@ -16,9 +16,8 @@ impl Service {
     pub(super) async fn send(&self, sent: Sent) -> Result<SendMessageResponse, A2AError> {
         let immediately = returns_immediately(&sent.request);
         let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
-        let (accepted, answers) = self.accept(sent, DeliveryMechanism::Polling).await?;
-        let mut watch = Watch::open(self, &accepted.session_id, accepted.first_sequence).await?;
-        watch.until(accepted.sequence).await?;
+        let (received, answers) = self.accept(sent, DeliveryMechanism::Polling).await?;
+        let mut watch = Watch::of(self, received).await?;
         if answers == Answers::Message {
             return self.message(watch).await.map(SendMessageResponse::Message);
         }
@@ -30,9 +29,8 @@ impl Service {
 
     pub(super) async fn send_streaming(&self, sent: Sent) -> Result<Updates, A2AError> {
         let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
-        let (accepted, answers) = self.accept(sent, DeliveryMechanism::Streaming).await?;
-        let mut watch = Watch::open(self, &accepted.session_id, accepted.first_sequence).await?;
-        watch.until(accepted.sequence).await?;
+        let (received, answers) = self.accept(sent, DeliveryMechanism::Streaming).await?;
+        let watch = Watch::of(self, received).await?;
         if answers == Answers::Message {
             let service = self.clone();
             let message = async move {
@@ -44,11 +42,7 @@ impl Service {
         Ok(follow(self.clone(), watch, history, Ends::WithTaskOrQuestion))
     }
 
-    async fn accept(
-        &self,
-        sent: Sent,
-        delivery: DeliveryMechanism,
-    ) -> Result<(PeerMessageAccepted, Answers), A2AError> {
+    async fn accept(&self, sent: Sent, delivery: DeliveryMechanism) -> Result<(Received, Answers), A2AError> {
         let Sent { request, own_task_id, idempotency_key } = sent;
         let push = request.configuration.and_then(|configuration| configuration.task_push_notification_config);
         let message = request.message;
@@ -76,12 +70,13 @@ impl Service {
             metadata: request.metadata.unwrap_or_default().into_iter().collect(),
             idempotency_key,
         };
-        let accepted = self.runtime.receive_message(&self.caller, said).await;
-        let accepted = accepted.map_err(|refusal| refused(&refusal, &id))?;
+        let received = self.runtime.receive_message(&self.caller, said).await;
+        let received = received.map_err(|refusal| refused(&refusal, &id))?;
         if let Some(config) = push {
-            self.set_config(TaskPushNotificationConfig { task_id: accepted.remote_task_id.clone(), ..config }).await?;
+            let task_id = received.accepted.remote_task_id.clone();
+            self.set_config(TaskPushNotificationConfig { task_id, ..config }).await?;
         }
-        Ok((accepted, answers))
+        Ok((received, answers))
     }
 
     /// Refuses parts of media types that the agent does not take.

@@ -2,32 +2,49 @@
 
 use a2a::A2AError;
 use factum_a2a::view::{Shown, TaskView};
-use factum_model::Event;
 use factum_model::id::SessionId;
-use factum_runtime::Subscription;
+use factum_runtime::{Facts, Received, SharedFact};
 
 use super::Service;
 use super::fault::refused;
 
 /// A task's view at some place of its session's log, and everything behind that place.
 pub(super) struct Watch {
-    subscription: Subscription,
+    facts: Facts,
     view: TaskView,
     /// Facts that came together with those that were asked for, newest first.
-    ahead: Vec<Event>,
+    ahead: Vec<SharedFact>,
 }
 
 impl Watch {
     /// Begins with the fact that linked the task.
     pub(super) async fn open(service: &Service, session_id: &SessionId, first_sequence: u64) -> Result<Self, A2AError> {
         let after = first_sequence.saturating_sub(1);
-        let opened = service.runtime.subscribe(&service.caller, session_id, after).await;
-        let mut subscription = opened.map_err(|refusal| refused(&refusal, ""))?;
-        let mut ahead = read(&mut subscription).await?;
+        let opened = service.runtime.facts(&service.caller, session_id, after).await;
+        let mut facts = opened.map_err(|refusal| refused(&refusal, ""))?;
+        let ahead = read(&mut facts).await?;
+        Self::begin(facts, ahead)
+    }
+
+    /// The task of a message, with all that is known since.
+    pub(super) async fn of(service: &Service, received: Received) -> Result<Self, A2AError> {
+        let Received { accepted, begun } = received;
+        let mut watch = match begun {
+            Some((mut ahead, facts)) => {
+                ahead.reverse();
+                Self::begin(facts, ahead)?
+            }
+            None => Self::open(service, &accepted.session_id, accepted.first_sequence).await?,
+        };
+        watch.until(accepted.sequence).await?;
+        Ok(watch)
+    }
+
+    fn begin(facts: Facts, mut ahead: Vec<SharedFact>) -> Result<Self, A2AError> {
         let first = ahead.pop();
-        let view = first.as_ref().and_then(TaskView::begin);
+        let view = first.as_ref().and_then(|first| TaskView::begin(first));
         let view = view.ok_or_else(|| A2AError::internal("the task's first fact is not what links it"))?;
-        Ok(Self { subscription, view, ahead })
+        Ok(Self { facts, view, ahead })
     }
 
     pub(super) fn view(&self) -> &TaskView {
@@ -36,7 +53,7 @@ impl Watch {
 
     /// The last fact that is there.
     pub(super) fn durable(&self) -> u64 {
-        self.subscription.durable()
+        self.facts.durable()
     }
 
     /// Takes in everything up to `sequence`, which is durable.
@@ -54,14 +71,14 @@ impl Watch {
                 let shown = self.view.apply(&event);
                 return Ok((event.sequence, shown));
             }
-            self.ahead = read(&mut self.subscription).await?;
+            self.ahead = read(&mut self.facts).await?;
         }
     }
 }
 
 /// The next facts, newest first.
-async fn read(subscription: &mut Subscription) -> Result<Vec<Event>, A2AError> {
-    let published = subscription.next().await.map_err(|refusal| refused(&refusal, ""))?;
-    let decode = |json: &[u8]| Event::decode(json).map_err(|error| A2AError::internal(format!("a fact: {error}")));
-    published.iter().rev().map(|published| decode(&published.json)).collect()
+async fn read(facts: &mut Facts) -> Result<Vec<SharedFact>, A2AError> {
+    let mut next = facts.next().await.map_err(|refusal| refused(&refusal, ""))?;
+    next.reverse();
+    Ok(next)
 }

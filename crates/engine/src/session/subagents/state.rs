@@ -60,7 +60,7 @@ impl Subagents {
     }
 
     /// The one whose own thread this is.
-    pub(super) fn in_thread(&self, thread_id: &ThreadId) -> Option<&Subagent> {
+    pub(in super::super) fn in_thread(&self, thread_id: &ThreadId) -> Option<&Subagent> {
         self.open.iter().find(|one| one.record.thread_id == *thread_id)
     }
 

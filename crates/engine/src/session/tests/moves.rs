@@ -5,7 +5,7 @@
 
 use factum_model::events::{OnTimeout, Phase, ToolOwner};
 use factum_model::id::{ActionId, ThreadId};
-use factum_model::report::{Chunk, Gate, Report, Runner, ToolDraft, ToolReport, TurnReport};
+use factum_model::report::{Chunk, Ends, Gate, ModelAnswer, Report, Runner, ToolDraft, ToolReport, TurnReport};
 use factum_model::value::{Effect, OnBusy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,13 +18,29 @@ use crate::session::{ActiveTurn, OpenModelRequest};
 pub(super) enum Say {
     Ask,
     Stream,
-    Answer(Vec<ToolDraft>),
+    Answer {
+        calls: Vec<ToolDraft>,
+        /// Pieces that come with it.
+        last_words: u32,
+        /// Whether it says that the turn ends with it.
+        ends: bool,
+    },
     ModelFails,
-    Run { call: usize, digest_is_right: bool },
-    Progress { call: usize },
-    EndTool { call: usize, well: bool },
+    Run {
+        call: usize,
+        digest_is_right: bool,
+    },
+    Progress {
+        call: usize,
+    },
+    EndTool {
+        call: usize,
+        well: bool,
+    },
     Status,
-    End { well: bool },
+    End {
+        well: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -76,7 +92,8 @@ fn any_say() -> impl Strategy<Value = Say> {
     prop_oneof![
         6 => Just(Say::Ask),
         1 => Just(Say::Stream),
-        6 => proptest::collection::vec(any_draft(), 0..4).prop_map(Say::Answer),
+        6 => (proptest::collection::vec(any_draft(), 0..4), 0..3_u32, any::<bool>())
+            .prop_map(|(calls, last_words, ends)| Say::Answer { calls, last_words, ends }),
         1 => Just(Say::ModelFails),
         6 => (call(), proptest::bool::weighted(0.9))
             .prop_map(|(call, digest_is_right)| Say::Run { call, digest_is_right }),
@@ -231,9 +248,11 @@ fn said(turn: &ActiveTurn, say: Say) -> Option<Report> {
             let OpenModelRequest { request_id, step_id } = turn.model_request.clone()?;
             Report::ModelStreamed { request_id, step_id, chunks: vec![Chunk::Text { text: "h".into(), index: 0 }] }
         }
-        Say::Answer(calls) => {
+        Say::Answer { calls, last_words, ends } => {
             let OpenModelRequest { request_id, step_id } = turn.model_request.clone()?;
-            Report::ModelCompleted { request_id, step_id, answer: model_answer(calls) }
+            let chunks = (0..last_words).map(|index| Chunk::Text { text: "h".into(), index }).collect();
+            let ends = ends.then(|| Ends { preview: Some("hi".into()) });
+            Report::ModelCompleted { request_id, step_id, answer: ModelAnswer { chunks, ends, ..model_answer(calls) } }
         }
         Say::ModelFails => {
             let OpenModelRequest { request_id, step_id } = turn.model_request.clone()?;

@@ -1,6 +1,7 @@
 //! Reports of running turns: what is recorded, and what a runner is refused.
 
-use factum_model::report::{Chunk, Report, TurnReport};
+use factum_model::Event;
+use factum_model::report::{Chunk, Ends, ModelAnswer, Report, TurnReport};
 use factum_model::value::{Effect, OnBusy};
 use serde_json::{Value, json};
 
@@ -54,6 +55,55 @@ fn a_turn_asks_streams_fails_asks_again_and_answers() {
     assert_eq!(world.ask_model(), ["model.requested 2.1"], "the tries of each round are counted for themselves");
 }
 
+/// The open request's whole answer, with its last words, which ends the turn if it can.
+fn answer_and_end(world: &mut World, calls: Vec<factum_model::report::ToolDraft>) -> Vec<String> {
+    let open = world.request();
+    let chunks = vec![Chunk::Text { text: "hi".into(), index: 0 }];
+    let ends = Some(Ends { preview: Some("hi".into()) });
+    let answer = ModelAnswer { chunks, ends, ..model_answer(calls) };
+    world.report(Report::ModelCompleted { request_id: open.request_id, step_id: open.step_id, answer })
+}
+
+#[test]
+fn an_answer_that_ends_its_turn_leaves_what_three_reports_leave() {
+    let begun = || {
+        let mut world = World::idle();
+        world.submit_all(&["t1", "t2"]);
+        world.ask_model();
+        world
+    };
+    let (mut at_once, mut one_by_one) = (begun(), begun());
+    let told = answer_and_end(&mut at_once, Vec::new());
+    let open = one_by_one.request();
+    let chunks = vec![Chunk::Text { text: "hi".into(), index: 0 }];
+    let mut expected =
+        one_by_one.report(Report::ModelStreamed { request_id: open.request_id, step_id: open.step_id, chunks });
+    expected.extend(one_by_one.answer(Vec::new()));
+    expected.extend(one_by_one.complete());
+    assert_eq!(told, expected);
+    let fact = |json: &Vec<u8>| Event::decode(json).expect("a fact").fact;
+    let facts = |world: &World| world.log.iter().flatten().map(fact).collect::<Vec<_>>();
+    assert_eq!(facts(&at_once), facts(&one_by_one), "with the same usage, steps and preview");
+    assert_eq!(at_once.main().last_outcome, one_by_one.main().last_outcome);
+    assert_eq!(at_once.active().turn_id, one_by_one.active().turn_id, "the next one runs");
+}
+
+#[test]
+fn an_answer_ends_no_turn_that_has_something_to_do() {
+    for calls in [vec![gated("rm")], vec![open("read", Effect::Pure)], vec![question("ask")]] {
+        let mut world = World::idle();
+        world.submit("t1", OnBusy::Queue);
+        world.ask_model();
+        let told = answer_and_end(&mut world, calls);
+        assert!(!told.iter().any(|fact| fact.starts_with("turn.")), "{told:?}");
+        assert_eq!(world.active().calls.len(), 1);
+        // Nor does a later answer while it is open.
+        world.ask_model();
+        let told = answer_and_end(&mut world, Vec::new());
+        assert_eq!(told, ["model.delta", "model.completed"]);
+    }
+}
+
 #[test]
 fn artifacts_are_recorded_with_the_answer_that_made_them() {
     let mut world = World::idle();
@@ -65,7 +115,7 @@ fn artifacts_are_recorded_with_the_answer_that_made_them() {
     }));
     let artifacts =
         vec![factum_model::report::ArtifactDraft { name: Some("a.txt".into()), content: content.expect("a ref") }];
-    let answer = factum_model::report::ModelAnswer { artifacts, ..model_answer(Vec::new()) };
+    let answer = ModelAnswer { artifacts, ..model_answer(Vec::new()) };
     let told = world.report(Report::ModelCompleted { request_id: open.request_id, step_id: open.step_id, answer });
     assert_eq!(told, ["model.completed", "artifact.changed"]);
     assert_eq!(world.active().steps, 2);
