@@ -58,6 +58,9 @@ impl Operation {
             Self::SendMessage(sent) | Self::StreamMessage(sent) => {
                 none_if_empty(&mut sent.request.message.task_id);
                 none_if_empty(&mut sent.request.message.context_id);
+                if sent.request.message.message_id.is_empty() {
+                    sent.request.message.message_id = a2a::new_message_id();
+                }
             }
             Self::ListTasks(request) => {
                 none_if_empty(&mut request.context_id);
@@ -82,7 +85,6 @@ fn send(request: &SendMessageRequest, wrong: &mut Violations) {
 
 fn message(message: &Message, wrong: &mut Violations) {
     let field = |name: &str| format!("{MESSAGE}.{name}");
-    wrong.unless(!message.message_id.is_empty(), &field("messageId"), "must not be empty");
     wrong.unless(!message.parts.is_empty(), &field("parts"), "at least one part is required");
     match message.role {
         Role::User => {}

@@ -3,6 +3,7 @@
 
 mod http_0_3;
 mod legacy;
+mod loose;
 mod query;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use a2a::A2AError;
 
-use super::put;
+use super::{loose, put};
 use crate::operation::{Around, Name, Operation, Outcome};
 use crate::params::read as fields;
 use crate::server::Sent;
@@ -15,7 +15,7 @@ pub(super) fn read(name: Name, params: &str, around: Around) -> Result<Operation
         Name::ListTasks => Operation::ListTasks(fields(params)?),
         Name::CancelTask => Operation::CancelTask(fields(params)?),
         Name::Subscribe => Operation::Subscribe(fields(params)?, around.after),
-        Name::CreatePushConfig => Operation::CreatePushConfig(fields(params)?),
+        Name::CreatePushConfig => Operation::CreatePushConfig(loose::push_config(params)?),
         Name::GetPushConfig => Operation::GetPushConfig(fields(params)?),
         Name::ListPushConfigs => Operation::ListPushConfigs(fields(params)?),
         Name::DeletePushConfig => Operation::DeletePushConfig(fields(params)?),
@@ -24,7 +24,7 @@ pub(super) fn read(name: Name, params: &str, around: Around) -> Result<Operation
 }
 
 fn sent(params: &str, around: Around) -> Result<Box<Sent>, A2AError> {
-    let request = fields(params)?;
+    let request = loose::request(params)?;
     Ok(Box::new(Sent { request, own_task_id: None, idempotency_key: around.idempotency_key }))
 }
 

@@ -1,7 +1,5 @@
-//! Requests that go out as a suite has written them: path, headers, envelope and all.
-//!
-//! Messages in them get what every message has to have, an id, and name their task themselves, as in abstract operations
-//! (§12.4 of the format): no raw test is about a message without an id, and a server may refuse one.
+//! Requests that go out as a suite has written them: path, headers, envelope and all. Messages in them have no id, and some name
+//! their task beside the message; nothing is put right here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::{Binding, Operation, headers_of, is_event_stream, sse};
+use super::{Binding, headers_of, is_event_stream, sse};
 use crate::suite::Raw;
 use crate::target::Target;
 
@@ -44,7 +42,7 @@ async fn exchange(target: &Target, binding: Binding, raw: &Raw, token: Option<&s
         request = request.bearer_auth(token);
     }
     request = match (&raw.body, &raw.body_raw) {
-        (Some(body), None) => request.body(with_whole_message(body.clone()).to_string()),
+        (Some(body), None) => request.body(body.to_string()),
         (None, Some(text)) => request.body(text.clone()),
         (None, None) => request,
         (Some(_), Some(_)) => bail!("body and body_raw in one request"),
@@ -61,18 +59,6 @@ async fn exchange(target: &Target, binding: Binding, raw: &Raw, token: Option<&s
     Ok(RawAnswer { status, headers, body, events: Vec::new() })
 }
 
-fn with_whole_message(mut body: Value) -> Value {
-    let operation = match body["method"].as_str() {
-        Some("SendMessage") => Operation::SendMessage,
-        Some("SendStreamingMessage") => Operation::SendStreamingMessage,
-        _ => return body,
-    };
-    if let Some(params) = body["params"].as_object_mut() {
-        *params = operation.shaped(std::mem::take(params));
-    }
-    body
-}
-
 /// Paths are below the binding's interface; what is well known is at the root of the server.
 fn url(target: &Target, binding: Binding, path: &str) -> Result<String> {
     if path.starts_with("/.well-known/") {
@@ -80,21 +66,4 @@ fn url(target: &Target, binding: Binding, path: &str) -> Result<String> {
     }
     let base = target.url(binding)?;
     Ok(if path == "/" { base.to_owned() } else { format!("{base}{path}") })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_messages_are_made_whole() {
-        let sent =
-            with_whole_message(json!({"method": "SendMessage", "params": {"taskId": "t", "message": {}, "x": 1}}));
-        assert_eq!((&sent["params"]["message"]["taskId"], &sent["params"]["x"]), (&json!("t"), &json!(1)));
-        assert!(sent["params"]["message"]["messageId"].is_string());
-        let other = json!({"method": "GetTask", "params": {"taskId": "t"}});
-        assert_eq!(with_whole_message(other.clone()), other);
-    }
 }

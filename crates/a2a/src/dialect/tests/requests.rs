@@ -107,12 +107,55 @@ fn requests_of_1_0() {
     }
 }
 
+/// The conformance suite sends such messages.
+#[test]
+fn a_message_without_an_id_gets_one() {
+    let id = |message: Value| {
+        let params = json!({ "message": message }).to_string();
+        let read = Dialect::V1_0.read(Name::SendMessage, Some(&params), Around::default()).expect("a message");
+        told(&read)["send"]["message"]["messageId"].as_str().expect("an id").to_owned()
+    };
+    let part = json!([{ "text": "x" }]);
+    let absent = id(json!({ "role": "ROLE_USER", "parts": part }));
+    let empty = id(json!({ "messageId": "", "role": "ROLE_USER", "parts": part }));
+    assert!(!absent.is_empty() && !empty.is_empty() && absent != empty);
+    assert_eq!(id(json!({ "messageId": "m", "role": "ROLE_USER", "parts": part })), "m");
+}
+
+#[test]
+fn ids_beside_a_message_are_the_messages() {
+    let part = json!([{ "text": "x" }]);
+    let ids = |params: Value| {
+        let read =
+            Dialect::V1_0.read(Name::SendMessage, Some(&params.to_string()), Around::default()).expect("a message");
+        let message = &told(&read)["send"]["message"];
+        (message["taskId"].clone(), message["contextId"].clone())
+    };
+    let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": part });
+    assert_eq!(ids(json!({ "taskId": "t", "contextId": "c", "message": message })), (json!("t"), json!("c")));
+    assert_eq!(ids(json!({ "message": message })), (Value::Null, Value::Null));
+    let named = json!({ "messageId": "m", "role": "ROLE_USER", "parts": part, "taskId": "own" });
+    assert_eq!(ids(json!({ "taskId": "t", "contextId": "c", "message": named })), (json!("own"), json!("c")));
+    let texts = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "a \"taskId\": \"t\"" }] });
+    assert_eq!(ids(json!({ "message": texts })), (Value::Null, Value::Null), "words are no members");
+}
+
+#[test]
+fn a_wrapped_push_configuration_is_unwrapped() {
+    let wrapped = json!({ "taskId": "t", "pushNotificationConfig": { "url": "https://a.example/", "token": "k" } });
+    let plain = json!({ "taskId": "t", "url": "https://a.example/", "token": "k" });
+    let read = |params: &Value| {
+        told(&Dialect::V1_0.read(Name::CreatePushConfig, Some(&params.to_string()), Around::default()).expect("params"))
+    };
+    assert_eq!(read(&wrapped), read(&plain));
+}
+
 #[test]
 fn what_is_wrong_is_named() {
     let part = json!([{ "text": "x" }]);
     let table = [
         (json!({}), vec!["message"]),
-        (json!({ "message": { "role": "ROLE_USER", "parts": part } }), vec!["message.messageId"]),
+        (json!({ "message": { "role": "ROLE_USER" } }), vec!["message.parts"]),
         (json!({ "message": { "messageId": "m", "parts": part } }), vec!["message.role"]),
         (json!({ "message": { "messageId": "m", "role": "ROLE_USER" } }), vec!["message.parts"]),
         (json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [] } }), vec!["message.parts"]),
@@ -124,10 +167,7 @@ fn what_is_wrong_is_named() {
         (json!({ "message": { "messageId": "m", "role": "ROLE_AGENT", "parts": part } }), vec!["message.role"]),
         (json!({ "message": { "messageId": "m", "role": "user", "parts": part } }), vec!["message.role"]),
         (json!({ "message": { "messageId": "m", "role": "ROLE_UNSPECIFIED", "parts": part } }), vec!["message.role"]),
-        (
-            json!({ "message": { "messageId": "", "role": "", "parts": [] } }),
-            vec!["message.messageId", "message.parts", "message.role"],
-        ),
+        (json!({ "message": { "messageId": "", "role": "", "parts": [] } }), vec!["message.parts", "message.role"]),
         (
             json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": part }, "configuration": { "historyLength": -1 } }),
             vec!["configuration.historyLength"],

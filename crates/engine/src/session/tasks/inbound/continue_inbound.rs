@@ -61,7 +61,7 @@ pub fn continue_inbound(
                 direction: Direction::Inbound,
                 parts: input.to_vec(),
                 native_id: message.get("message_id").and_then(Value::as_str).map(str::to_owned),
-                native_type: Some(link.native_protocol.clone()),
+                native_type: Some(link.native_protocol.to_string()),
             };
             let mut event = NewEvent::new(scope, fact);
             event.refs.insert(super::PEER_MESSAGE.to_owned(), Value::Object(message.clone()));

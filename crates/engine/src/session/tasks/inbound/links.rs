@@ -1,5 +1,7 @@
 //! What is remembered of the tasks that peers gave to us, while they are open: who asked, under which ids, where it stands.
 
+use std::sync::Arc;
+
 use factum_model::events::ChannelPeerTaskLinked;
 use factum_model::id::{ChannelId, TaskId, ThreadId, TurnId};
 use factum_model::peer::Direction;
@@ -13,7 +15,8 @@ use crate::session::tasks::Tasks;
 /// The open tasks of peers in a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
-    pub(super) open: OrdMap<TaskId, Link>,
+    /// Shared, because a map makes room for many entries at once, and there is rarely more than one.
+    pub(super) open: OrdMap<TaskId, Arc<Link>>,
     /// Those that the last event ended.
     #[serde(skip)]
     pub(super) ended: Ended,
@@ -21,7 +24,7 @@ pub struct Inbound {
 
 /// Not a part of the state: two that differ in it only are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ended(pub(super) Vec<Link>);
+pub(super) struct Ended(pub(super) Vec<Arc<Link>>);
 
 impl PartialEq for Ended {
     fn eq(&self, _: &Self) -> bool {
@@ -35,10 +38,10 @@ pub struct Link {
     pub task_id: TaskId,
     pub channel_id: ChannelId,
     /// Who asked. For every other principal the task does not exist under its remote id.
-    pub principal: String,
-    pub native_protocol: String,
-    pub remote_task_id: String,
-    pub remote_context_id: String,
+    pub principal: Arc<str>,
+    pub native_protocol: Arc<str>,
+    pub remote_task_id: Arc<str>,
+    pub remote_context_id: Arc<str>,
     /// The thread and turn its agent does it in.
     pub thread_id: Option<ThreadId>,
     pub turn_id: Option<TurnId>,
@@ -55,7 +58,7 @@ impl Inbound {
     }
 
     pub fn get(&self, task_id: &TaskId) -> Option<&Link> {
-        self.open.get(task_id)
+        self.open.get(task_id).map(|link| &**link)
     }
 }
 
@@ -75,7 +78,7 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     if link.status == row.status && link.turn_id.as_ref() == turn_id {
         return;
     }
-    let mut link = link.clone();
+    let mut link = Link::clone(link);
     link.turn_id = turn_id.cloned();
     link.thread_id = attempt.and_then(|attempt| attempt.thread_id.clone());
     if link.status != row.status {
@@ -85,9 +88,9 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     }
     if link.status.is_terminal() || link.status == TaskStatus::Archived {
         inbound.open.remove(task_id);
-        inbound.ended.0.push(link);
+        inbound.ended.0.push(link.into());
     } else {
-        inbound.open.insert(task_id.clone(), link);
+        inbound.open.insert(task_id.clone(), link.into());
     }
 }
 
@@ -102,10 +105,10 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
     let link = Link {
         task_id: task_id.clone(),
         channel_id: channel_id.clone(),
-        principal: principal.clone(),
-        native_protocol: peer_task.native_protocol.clone(),
-        remote_task_id: remote_task_id.clone(),
-        remote_context_id: remote_context_id.clone(),
+        principal: principal.as_str().into(),
+        native_protocol: peer_task.native_protocol.as_str().into(),
+        remote_task_id: remote_task_id.as_str().into(),
+        remote_context_id: remote_context_id.as_str().into(),
         thread_id: None,
         turn_id: None,
         status: peer_task.remote_status,
@@ -113,5 +116,5 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         first_sequence: event.sequence,
         status_sequence: event.sequence,
     };
-    inbound.open.insert(task_id.clone(), link);
+    inbound.open.insert(task_id.clone(), link.into());
 }

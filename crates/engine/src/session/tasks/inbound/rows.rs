@@ -1,6 +1,7 @@
 //! How a peer finds its tasks again: by its own id for one, by its context, and newest change first.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use factum_model::id::{SessionId, TaskId};
 use factum_model::task::TaskStatus;
@@ -69,9 +70,9 @@ pub struct InboundContext {
 
 /// Collects what the events of one commit change.
 pub(in crate::session) struct RowDiff {
-    before: OrdMap<TaskId, Link>,
+    before: OrdMap<TaskId, Arc<Link>>,
     touched: BTreeSet<TaskId>,
-    ended: Vec<Link>,
+    ended: Vec<Arc<Link>>,
 }
 
 impl RowDiff {
@@ -116,8 +117,8 @@ fn row(link: &Link, shell: &Shell) -> InboundRow {
     InboundRow {
         session_id: shell.session_id.clone(),
         task_id: link.task_id.clone(),
-        remote_task_id: link.remote_task_id.clone(),
-        remote_context_id: link.remote_context_id.clone(),
+        remote_task_id: link.remote_task_id.to_string(),
+        remote_context_id: link.remote_context_id.to_string(),
         status: link.status,
         status_at: link.status_at,
         first_sequence: link.first_sequence,

@@ -1,0 +1,70 @@
+//! What 1.0 takes beyond its own forms, because the conformance suite and clients of other drafts send it: a message without an
+//! id, ids of task and context beside the message instead of in it, a push configuration that is wrapped.
+//!
+//! What is right is read once, as it is; only what does not fit, or has such a name in it, is looked at again.
+
+use a2a::{A2AError, SendMessageRequest, TaskPushNotificationConfig};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::params::read;
+
+const MESSAGE_ID: &str = "messageId";
+const WRAPPED: &str = "pushNotificationConfig";
+
+pub(super) fn request(params: &str) -> Result<SendMessageRequest, A2AError> {
+    let mut request = match read(params) {
+        Err(_) if !has(params, MESSAGE_ID) => read(&with_empty_id(params)?),
+        request => request,
+    }?;
+    beside(params, &mut request)?;
+    Ok(request)
+}
+
+/// A message whose id counts as absent: it gets one with everything else that is empty.
+fn with_empty_id(params: &str) -> Result<String, A2AError> {
+    let mut params: Value = read(params)?;
+    if let Some(message) = params.get_mut("message").and_then(Value::as_object_mut) {
+        message.insert(MESSAGE_ID.to_owned(), "".into());
+    }
+    Ok(params.to_string())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Beside {
+    task_id: Option<String>,
+    context_id: Option<String>,
+}
+
+/// What the message itself says goes first.
+fn beside(params: &str, request: &mut SendMessageRequest) -> Result<(), A2AError> {
+    let message = &mut request.message;
+    let missing = |name: &str, id: &Option<String>| id.is_none() && has(params, name);
+    if missing("taskId", &message.task_id) || missing("contextId", &message.context_id) {
+        let Beside { task_id, context_id } = read(params)?;
+        message.task_id = message.task_id.take().or(task_id);
+        message.context_id = message.context_id.take().or(context_id);
+    }
+    Ok(())
+}
+
+pub(super) fn push_config(params: &str) -> Result<TaskPushNotificationConfig, A2AError> {
+    match read(params) {
+        Err(_) if has(params, WRAPPED) => read(&unwrapped(params)?),
+        config => config,
+    }
+}
+
+fn unwrapped(params: &str) -> Result<String, A2AError> {
+    let mut params: serde_json::Map<String, Value> = read(params)?;
+    if let Some(Value::Object(config)) = params.remove(WRAPPED) {
+        params.extend(config);
+    }
+    Ok(Value::from(params).to_string())
+}
+
+/// Whether a text may have a member of this name.
+fn has(json: &str, name: &str) -> bool {
+    json.match_indices(name).any(|(at, _)| json[..at].ends_with('"') && json[at + name.len()..].starts_with('"'))
+}
