@@ -10,6 +10,7 @@ use a2a::{
 };
 use a2a_server::task_store::InMemoryTaskStore;
 use a2a_server::{AgentExecutor, DefaultRequestHandler, ExecutorContext};
+use axum::serve::ListenerExt;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
@@ -66,5 +67,7 @@ async fn main() -> std::io::Result<()> {
     let app = a2a_server::jsonrpc::jsonrpc_router(handler);
     let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
     println!("listening on http://{}", listener.local_addr()?);
+    // As in ours: without it every stream would wait for the system's timers, not for the crate.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     axum::serve(listener, app).await
 }
