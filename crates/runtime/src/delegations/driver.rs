@@ -202,11 +202,16 @@ impl Drive {
                 self.cancel_sent = true;
                 self.saw(view).await
             }
-            // It may be done already: how it stands says so.
+            // It may be done already: how it stands says so, and until that is known nothing is settled.
             Err(Trouble::Refused { problem } | Trouble::Malformed { problem, .. }) => {
-                self.cancel_sent = true;
-                self.look_there(delegate, delegation).await?;
-                self.record(&Observed::Declined { problem }).await
+                match delegate.look(&delegation.peer, &remote).await {
+                    Ok(view) => {
+                        self.cancel_sent = true;
+                        self.saw(view).await?;
+                        self.record(&Observed::Declined { problem }).await
+                    }
+                    Err(trouble) => self.troubled(trouble, Connected::Yes).await,
+                }
             }
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }

@@ -241,6 +241,27 @@ async fn cancelling_a_task_stops_the_peer_even_if_it_is_away_at_first() {
     }
 }
 
+/// The peer refuses to stop because it is done, and is away before it can be asked how it ended.
+#[tokio::test]
+async fn how_a_task_ended_that_could_not_be_stopped_is_found_out() {
+    let fake = Fake::new(|_| {});
+    let world = world(&fake).await;
+    let session_id = given(&world).await;
+    until_fact(&world, &session_id, recovered("running")).await;
+    fake.change(|state| state.stubborn = true);
+    let failed = json!({ "task_id": "t", "error": { "category": "x", "message": "enough" } });
+    call::<FailTask>(&world, failed).await.unwrap();
+    until_fact(&world, &session_id, recovered("network_unavailable")).await;
+    fake.change(|state| {
+        state.mood = Mood::Well;
+        state.tasks[0].state = "completed";
+    });
+    until_fact(&world, &session_id, recovered("reconciled")).await;
+    let updates = events(&world, &session_id).await;
+    let last = updates.iter().rfind(|event| event["type"] == "channel.peer_task.updated").unwrap();
+    assert_eq!(last["payload"]["remote_status"], "completed", "{last}");
+}
+
 #[tokio::test]
 async fn words_instead_of_a_task_are_what_the_run_came_to() {
     let fake = Fake::new(|state| state.replies = Some("forty-two".to_owned()));
