@@ -125,10 +125,10 @@ fn said(delegations: &mut Delegations, event: &Event, fact: &ChannelMessage) {
 }
 
 /// The run is over here. A peer that is still at it has to hear of that, and so has one of which we do not know whether it
-/// got the task: that is found out first.
+/// got the task: that is found out first. One that is done is only asked how it ended, so that both sides say the same.
 fn ended(delegations: &mut Delegations, event: &Event, status: AttemptStatus) {
     let Some(delegation) = of_run(delegations, event) else { return };
-    if !delegation.peer_is_done() && status != AttemptStatus::Lost {
+    if status != AttemptStatus::Lost {
         delegation.over = true;
         delegation.cancel = true;
         delegation.answer = None;
