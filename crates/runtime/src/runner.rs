@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use factum_agent::{Host, Progress, Stopped, ToolOutput, Turn};
 use factum_engine::session::decide_report;
+use factum_engine::session::tasks::GivenAway;
 use factum_model::id::{ThreadId, ToolCallId, TurnId};
 use factum_model::report::{Report, Runner, TurnReport};
 use factum_model::value::{Failure, OutputRef};
@@ -177,7 +178,8 @@ impl Host for TurnHost {
         peer: &str,
         message: &str,
     ) -> Result<Result<ToolOutput, Failure>, Stopped> {
-        crate::delegations::run_tool(&self.runtime, &self.cell, &self.runner, call, peer, message).await
+        let work = GivenAway { tool_call_id: call, peer, message };
+        crate::delegations::run_tool(&self.runtime, &self.cell, &self.runner, work).await
     }
 }
 

@@ -40,18 +40,38 @@ impl Failure {
         }
     }
 
+    /// Whether later it may work without anybody changing anything.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::Network { .. })
+    }
+
     pub(super) fn malformed(problem: impl Into<String>) -> Self {
         Self::Malformed { problem: cut(&problem.into()), may_have_arrived: true }
     }
 
-    /// A peer's error, whichever binding it came by.
-    pub(super) fn said(error: &A2AError) -> Self {
+    /// A peer's error, whichever binding it came by. `reason` is that of its `ErrorInfo`.
+    pub(super) fn said(error: &A2AError, reason: Option<&str>) -> Self {
         let message = cut(&error.message);
+        if let Some(failure) = reason.and_then(|reason| Self::by_reason(reason, &message)) {
+            return failure;
+        }
         match error.code {
             error_code::TASK_NOT_FOUND => Self::Missing { problem: message },
             // The peer broke while it was at it: nobody knows how far it got.
             error_code::INTERNAL_ERROR => Self::Network { problem: message, may_have_arrived: true },
             code => Self::Refused { code, message },
+        }
+    }
+
+    /// A reason that A2A has no number for. Whoever gives one of these has not judged what it was asked.
+    pub(super) fn by_reason(reason: &str, problem: &str) -> Option<Self> {
+        let problem = problem.to_owned();
+        match reason {
+            // A server that closes says so of what it goes on with later, too.
+            "UNAVAILABLE" => Some(Self::Network { problem, may_have_arrived: true }),
+            "RATE_LIMITED" => Some(Self::Network { problem, may_have_arrived: false }),
+            "UNAUTHENTICATED" | "PERMISSION_DENIED" => Some(Self::Auth { problem }),
+            _ => None,
         }
     }
 

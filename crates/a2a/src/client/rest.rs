@@ -74,6 +74,9 @@ pub(super) fn said(body: &Value) -> Option<Failure> {
     let details = error.get("details").and_then(Value::as_array);
     let reason = details.into_iter().flatten().find_map(|detail| detail.get("reason").and_then(Value::as_str));
     let number = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+    if let Some(failure) = reason.and_then(|reason| Failure::by_reason(reason, &cut(message))) {
+        return Some(failure);
+    }
     let code = reason.and_then(reason_to_error_code).or(number.filter(|code| *code < 0))?;
-    Some(Failure::said(&A2AError::new(code, message)))
+    Some(Failure::said(&A2AError::new(code, message), reason))
 }

@@ -27,7 +27,9 @@ pub(super) fn request(
 
 pub(super) fn result(answer: &Answer) -> Result<Value, Failure> {
     if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
-        return Err(failure);
+        // What the body says of it is more than the status alone.
+        let body: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        return Err(body.and_then(|body| outcome(body).err()).filter(Failure::is_passing).unwrap_or(failure));
     }
     match serde_json::from_slice::<Value>(&answer.body) {
         Ok(body) => outcome(body),
@@ -44,7 +46,7 @@ pub(super) fn outcome(mut body: Value) -> Result<Value, Failure> {
         let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
         let message = error.get("message").and_then(Value::as_str).unwrap_or("no message");
         return match code {
-            Some(code) => Err(Failure::said(&A2AError::new(code, message))),
+            Some(code) => Err(Failure::said(&A2AError::new(code, message), reason(error))),
             None => Err(Failure::malformed(format!("an error without a code: {message}"))),
         };
     }
@@ -52,4 +54,11 @@ pub(super) fn outcome(mut body: Value) -> Result<Value, Failure> {
         Some(result) => Ok(result.take()),
         None => Err(Failure::malformed("neither a result nor an error")),
     }
+}
+
+/// The reason beside an error: of one of its details, or of the one there is.
+fn reason(error: &Value) -> Option<&str> {
+    let data = error.get("data")?;
+    let mut details = data.as_array().map_or(std::slice::from_ref(data), Vec::as_slice).iter();
+    details.find_map(|detail| detail.get("reason")?.as_str())
 }

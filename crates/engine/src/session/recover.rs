@@ -7,7 +7,7 @@ use factum_model::events::{
     ActionRequired, ActionType, ModelFailed, OnTimeout, Phase, RunStatus, ToolProgress, ToolState,
 };
 use factum_model::value::{Failure, Metadata, Status};
-use factum_model::{NewEvent, Refusal, Scope};
+use factum_model::{Fact, NewEvent, Refusal, Scope};
 
 use super::lookup::{require_session, turn_scope};
 use super::respond_action::{FAIL, RETRY, SKIP};
@@ -25,9 +25,12 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
     for thread in &state.threads {
         match &thread.active {
             Some(turn) if turn.status(state) == Status::Running => {
-                let scope = turn_scope(shell, &thread.thread_id, &turn.turn_id);
+                let (scope, known) = (turn_scope(shell, &thread.thread_id, &turn.turn_id), events.len());
                 repair(turn, scope, context, &mut events);
-                tasks::actions_changed(state, &turn.turn_id, context, &mut events);
+                // A repair that asks nothing changes nothing of how the turn's task stands: its owner may have said that.
+                if events[known..].iter().any(|event| matches!(event.fact, Fact::ActionRequired(_))) {
+                    tasks::actions_changed(state, &turn.turn_id, context, &mut events);
+                }
             }
             Some(_) => {}
             None => start_next(state, shell, thread, context, &mut events),

@@ -113,7 +113,7 @@ fn behind(turn: &ActiveTurn, answer: &ModelAnswer) -> ActiveTurn {
     ActiveTurn { model_request: None, usage: turn.usage.plus(&answer.usage), ..turn.clone() }
 }
 
-fn running<'a>(state: &'a SessionState, runner: &Runner) -> Result<(&'a Thread, &'a ActiveTurn), Refusal> {
+pub(super) fn running<'a>(state: &'a SessionState, runner: &Runner) -> Result<(&'a Thread, &'a ActiveTurn), Refusal> {
     let thread = state.thread(&runner.thread_id).ok_or_else(Refusal::not_found)?;
     let turn = thread.active.as_deref().filter(|turn| turn.turn_id == runner.turn_id && turn.attempt == runner.attempt);
     turn.map(|turn| (thread, turn)).ok_or_else(|| Refusal::precondition("this run of the turn is over"))
@@ -151,7 +151,11 @@ fn request_scope(
     Ok(scope.step_id(step_id).model_request_id(request_id))
 }
 
-fn require_call<'a>(turn: &'a ActiveTurn, id: &ToolCallId, expected: CallState) -> Result<&'a OpenCall, Refusal> {
+pub(super) fn require_call<'a>(
+    turn: &'a ActiveTurn,
+    id: &ToolCallId,
+    expected: CallState,
+) -> Result<&'a OpenCall, Refusal> {
     let call = turn.call(id).ok_or_else(|| Refusal::precondition("this tool call is over"))?;
     if call.state != expected {
         return Err(Refusal::precondition("the tool call is not in that state")

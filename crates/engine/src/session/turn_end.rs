@@ -46,6 +46,7 @@ pub(super) fn end_turn(
             NewEvent::new(scope, TurnFailed { status, error, ended_by: ended_by.to_owned(), usage, steps })
         }
     });
+    super::tasks::call_back(state, turn, ended_by, context, events);
     super::subagents::turn_ended(state, &ended, context, events);
     super::tasks::turn_ended(state, &ended, context, events);
     super::jobs::turn_ended(state, &ended, context, events);

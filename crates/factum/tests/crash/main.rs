@@ -13,6 +13,7 @@
 mod crash {
     mod channels;
     mod kills;
+    mod peers;
     mod tasks;
     mod turns;
 }

@@ -8,12 +8,14 @@ use factum_engine::session::delegations::{Delegation, Observed, PendingAnswer, S
 use factum_engine::session::tasks::{errand, observe_peer};
 use factum_model::id::RunId;
 use factum_model::peer::PeerRecovery;
+use factum_model::registry::Scopes;
 use factum_model::{ErrorCode, Trace};
 use tokio::sync::Notify;
 
 use super::backoff::Backoff;
 use super::contract::{Answer, Delegate, Errand, Given, PeerView, Remote, Trouble};
 use super::news::news_of;
+use crate::caller::Caller;
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
 use crate::session::SessionCell;
@@ -74,6 +76,7 @@ impl Drive {
         let delegate = &*delegate;
         match next(&delegation) {
             Step::Give => {
+                let Some(text) = self.text(&delegation, text).await else { return Ok(()) };
                 let (message_id, since) = (delegation.message_id.clone(), delegation.linked_at);
                 let errand = Errand { message_id, text, since };
                 self.give(delegate, &delegation, &errand).await
@@ -85,8 +88,25 @@ impl Drive {
         }
     }
 
-    /// The delegation as it stands, and what the peer is asked to do.
-    pub(super) async fn look_here(&self) -> Result<(Delegation, String), Over> {
+    /// What the peer is asked to do, also by a task that has left the session's state. `None` after a pause where it could
+    /// not be read.
+    async fn text(&self, delegation: &Delegation, known: Option<String>) -> Option<String> {
+        if known.is_some() {
+            return known;
+        }
+        let caller = Caller::new(DELEGATIONS, &self.cell.account, Scopes::admin());
+        match self.runtime.task_row(&caller, &delegation.task_id).await {
+            Ok(row) => Some(row.map(|row| row.objective).unwrap_or_default()),
+            Err(refusal) => {
+                tracing::warn!(run_id = %self.run_id, %refusal, "a task could not be read; trying again");
+                self.pause(RECORD_PAUSE).await;
+                None
+            }
+        }
+    }
+
+    /// The delegation as it stands, and what the peer is asked to do where that is at hand.
+    pub(super) async fn look_here(&self) -> Result<(Delegation, Option<String>), Over> {
         loop {
             let look = |state: &SessionState| Ok(errand(state, &self.run_id));
             match self.runtime.look::<SessionState, _>(&self.cell.account, &self.cell.id, look).await {
@@ -182,11 +202,16 @@ impl Drive {
                 self.cancel_sent = true;
                 self.saw(view).await
             }
-            // It may be done already: how it stands says so.
+            // It may be done already: how it stands says so, and until that is known nothing is settled.
             Err(Trouble::Refused { problem } | Trouble::Malformed { problem, .. }) => {
-                self.cancel_sent = true;
-                self.look_there(delegate, delegation).await?;
-                self.record(&Observed::Declined { problem }).await
+                match delegate.look(&delegation.peer, &remote).await {
+                    Ok(view) => {
+                        self.cancel_sent = true;
+                        self.saw(view).await?;
+                        self.record(&Observed::Declined { problem }).await
+                    }
+                    Err(trouble) => self.troubled(trouble, Connected::Yes).await,
+                }
             }
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }

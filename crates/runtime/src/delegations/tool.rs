@@ -1,73 +1,84 @@
 //! Work that an agent gives to a peer in the middle of a turn: a task of the same session, whose id follows from the tool
-//! call's. A call that runs again after a crash finds that task and goes on waiting for it.
+//! call's. A call that runs again after a crash finds that task and goes on waiting for it. Calling it back is not done here
+//! but in the commit that ends the turn (`factum_engine::session::tasks`): this future may be dropped at any point.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use factum_agent::{Stopped, ToolOutput};
+use factum_engine::Context;
 use factum_engine::session::SessionState;
-use factum_model::Refusal;
-use factum_model::commands::{CancelTask, CreateTask};
-use factum_model::id::{SessionId, TaskId, ToolCallId};
+use factum_engine::session::tasks::{GivenAway, give_away, keys, task_of_call};
+use factum_model::id::{SessionId, TaskId};
 use factum_model::registry::Scopes;
 use factum_model::report::Runner;
-use factum_model::task::{Propagation, TaskRow, TaskStatus};
+use factum_model::task::{TaskRow, TaskStatus};
 use factum_model::value::Failure;
+use factum_model::{ErrorCode, Refusal};
 use serde_json::json;
 
 use crate::caller::Caller;
+use crate::commit::Accept;
 use crate::runtime::Runtime;
 use crate::session::SessionCell;
 
 /// How much of what a peer made an agent gets to read as text.
 const TEXT_BYTES_MAX: u64 = 64 << 10;
 
-/// Gives the work away and waits until it is over.
+/// The pause after something that a store without room is in the way of.
+const RECORD_PAUSE: Duration = Duration::from_millis(500);
+
+/// Gives the work away and waits until it is over. Whoever drops this has ended the turn, which calls the work back, or
+/// closes the runtime, which goes on later.
 pub(crate) async fn run(
     runtime: &Runtime,
     cell: &SessionCell,
     runner: &Runner,
-    call: &ToolCallId,
-    peer: &str,
-    message: &str,
+    work: GivenAway<'_>,
 ) -> Result<Result<ToolOutput, Failure>, Stopped> {
     let stopped = |refusal: Refusal| Stopped { reason: refusal.message };
     let principal = format!("agent://{}", runner.turn_id);
     let caller = Caller::new(&principal, &cell.account, Scopes::admin());
-    let task_id: TaskId = format!("task_of_{call}").parse().map_err(|_| Stopped::new("the call has no usable id"))?;
-    if let Err(refusal) = runtime.require_peer([peer]) {
+    if let Err(refusal) = runtime.require_peer([work.peer]) {
         return Ok(Err(failure("peer_unknown", refusal.message)));
     }
-    let command = command(&cell.id, runner, &task_id, peer, message)?;
-    match runtime.call(&caller, command).await {
-        Ok(_) => {}
+    let task_id = match given(runtime, &caller, cell, runner, work).await {
+        Ok(task_id) => task_id,
         Err(refusal) if refusal.retryable => return Err(stopped(refusal)),
+        // The turn is over, or somebody else works on it now.
+        Err(refusal) if matches!(refusal.code, ErrorCode::PreconditionFailed | ErrorCode::NotFound) => {
+            return Err(stopped(refusal));
+        }
         Err(refusal) => return Ok(Err(failure("peer_refused", refusal.message))),
-    }
-    let mut guard = Guard { runtime: runtime.clone(), caller: caller.clone(), task_id: Some(task_id.clone()) };
+    };
     let row = over(runtime, &caller, &cell.id, &task_id).await.map_err(stopped)?;
-    guard.task_id = None;
     Ok(outcome(runtime, &row).await)
 }
 
-fn command(
-    session_id: &SessionId,
+/// The task of this call, made now or before. A store without room is waited for, as with any report of a turn.
+async fn given(
+    runtime: &Runtime,
+    caller: &Caller,
+    cell: &SessionCell,
     runner: &Runner,
-    task_id: &TaskId,
-    peer: &str,
-    message: &str,
-) -> Result<CreateTask, Stopped> {
-    let params = json!({
-        "session_id": session_id,
-        "thread_id": runner.thread_id,
-        "turn_id": runner.turn_id,
-        "task_id": task_id,
-        "objective": message,
-        "task_kind": "delegation",
-        "status": TaskStatus::Queued,
-        "peer": peer,
-        "auto_complete": true,
-    });
-    serde_json::from_value(params).map_err(|error| Stopped::new(error.to_string()))
+    work: GivenAway<'_>,
+) -> Result<TaskId, Refusal> {
+    let named: Vec<TaskId> = task_of_call(work.tool_call_id).into_iter().collect();
+    // Two sessions must not make the same task at once.
+    let id_lock = named.iter().map(|task_id| keys::task(&caller.account, task_id)).collect();
+    let _id = runtime.0.keyed.lock(id_lock).await;
+    loop {
+        let rows = runtime.task_rows(caller, &named).await?;
+        if rows.iter().any(|row| row.session_id != cell.id) {
+            return Err(Refusal::conflict("another session has a task with this call's id"));
+        }
+        let decide = |state: &SessionState, context: &mut Context<'_>| give_away(state, runner, work, &rows, context);
+        match runtime.execute(&caller.account, &cell.id, &caller.actor(), &Accept::default(), decide).await {
+            Ok((task_id, _)) => return Ok(task_id),
+            Err(refusal) if refusal.retryable && !runtime.is_closing() => tokio::time::sleep(RECORD_PAUSE).await,
+            Err(refusal) => return Err(refusal),
+        }
+    }
 }
 
 /// Waits until nothing more comes of the task by itself. Woken by what is written.
@@ -117,28 +128,4 @@ async fn text_of(runtime: &Runtime, reference: &str) -> Option<String> {
 
 fn failure(category: &str, message: String) -> Failure {
     Failure { category: category.to_owned(), message, retryable: false, advice: None }
-}
-
-/// A turn that is interrupted does not leave a peer at work for nobody; a runtime that closes does, and goes on later.
-struct Guard {
-    runtime: Runtime,
-    caller: Caller,
-    task_id: Option<TaskId>,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let Some(task_id) = self.task_id.take() else { return };
-        if self.runtime.closing().is_cancelled() {
-            return;
-        }
-        let (runtime, caller) = (self.runtime.clone(), self.caller.clone());
-        self.runtime.spawn(async move {
-            let reason = Some("the turn that gave it away was stopped".to_owned());
-            let command = CancelTask { task_id, reason, propagation: Propagation::Descendants, idempotency_key: None };
-            if let Err(refusal) = runtime.call(&caller, command).await {
-                tracing::debug!(%refusal, "work that was given away was over already");
-            }
-        });
-    }
 }

@@ -30,6 +30,14 @@ fn rpc_error(code: i32) -> Response {
     json_of(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "no" } }))
 }
 
+/// A refusal as Factum words it: one number for all of them, and a reason.
+fn rpc_refusal(status: u16, reason: &str) -> Response {
+    let info = json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "factum" });
+    let error = json!({ "code": -32000, "message": "no", "data": [info] });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "error": error });
+    (StatusCode::from_u16(status).unwrap(), body.to_string()).into_response()
+}
+
 fn rest_error(status: u16, reason: &str) -> Response {
     let info =
         json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "a2a-protocol.org" });
@@ -47,6 +55,14 @@ fn answers(asked: &Asked, address: std::net::SocketAddr) -> Response {
         ("/rpc", "gone") => rpc_error(-32001),
         ("/rpc", "over") => rpc_error(-32004),
         ("/rpc", "broken") => rpc_error(-32603),
+        ("/rpc", "closing") => rpc_refusal(200, "UNAVAILABLE"),
+        ("/rpc", "closed") => rpc_refusal(503, "UNAVAILABLE"),
+        ("/rpc", "often") => rpc_refusal(200, "RATE_LIMITED"),
+        ("/rpc", "unknown") => rpc_refusal(200, "UNAUTHENTICATED"),
+        ("/rpc", "conflict") => rpc_refusal(200, "CONFLICT"),
+        (_, "closing" | "closed") => rest_error(503, "UNAVAILABLE"),
+        (_, "often") => rest_error(429, "RATE_LIMITED"),
+        (_, "unknown") => rest_error(401, "UNAUTHENTICATED"),
         (_, "gone") => rest_error(404, "TASK_NOT_FOUND"),
         (_, "over") => rest_error(400, "UNSUPPORTED_OPERATION"),
         (_, "broken") => rest_error(500, "INTERNAL_ERROR"),
@@ -74,6 +90,10 @@ async fn every_failure_is_of_one_kind() {
         ("secret", Kind::Auth),
         ("forbidden", Kind::Auth),
         ("busy", Kind::Network(false)),
+        ("closing", Kind::Network(true)),
+        ("closed", Kind::Network(true)),
+        ("often", Kind::Network(false)),
+        ("unknown", Kind::Auth),
         ("gateway", Kind::Network(true)),
         ("html", Kind::Malformed),
         ("other", Kind::Malformed),
@@ -85,6 +105,7 @@ async fn every_failure_is_of_one_kind() {
             assert_eq!(kind(&failure), expected, "{way} {id}: {failure:?}");
         }
     }
+    assert_eq!(kind(&rpc.get("conflict", None).await.unwrap_err()), Kind::Refused(-32000), "judged, and refused");
     assert_eq!(kind(&rest.get("unheard of", None).await.unwrap_err()), Kind::Missing, "a plain 404 about a task");
 }
 

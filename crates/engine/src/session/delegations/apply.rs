@@ -124,11 +124,11 @@ fn said(delegations: &mut Delegations, event: &Event, fact: &ChannelMessage) {
     }
 }
 
-/// The run is over here. A peer that is still at it has to hear of that.
+/// The run is over here. A peer that is still at it has to hear of that, and so has one of which we do not know whether it
+/// got the task: that is found out first. One that is done is only asked how it ended, so that both sides say the same.
 fn ended(delegations: &mut Delegations, event: &Event, status: AttemptStatus) {
     let Some(delegation) = of_run(delegations, event) else { return };
-    let at_work = delegation.peer_task.remote_task_id.is_some() && !delegation.peer_is_done();
-    if at_work && status != AttemptStatus::Lost {
+    if status != AttemptStatus::Lost {
         delegation.over = true;
         delegation.cancel = true;
         delegation.answer = None;

@@ -35,11 +35,11 @@ pub fn observe_peer(
     Ok(draft.finish(|_| ()))
 }
 
-/// A run that a peer does, as far as it is known, and what the peer is asked to do.
-pub fn errand(state: &SessionState, run_id: &RunId) -> Option<(Delegation, String)> {
+/// A run that a peer does, as far as it is known, and what the peer is asked to do. That is in the index where the task has
+/// ended and left the state before the peer could be told.
+pub fn errand(state: &SessionState, run_id: &RunId) -> Option<(Delegation, Option<String>)> {
     let delegation = state.delegations.get(run_id)?.clone();
-    // A run that is over only has to be ended: nobody needs to know what it was about.
-    let objective = state.tasks.get(&delegation.task_id).map(|task| task.row.objective.clone()).unwrap_or_default();
+    let objective = state.tasks.get(&delegation.task_id).map(|task| task.row.objective.clone());
     Some((delegation, objective))
 }
 
@@ -54,13 +54,19 @@ fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observe
             update(draft, delegation, PeerChange::only(delegation, PeerRecovery::Missing, Some(problem)));
             lose(draft, delegation, "peer_task_missing", problem);
         }
+        // Nobody wants it any more, and nobody can say whether there is anything to stop.
+        Observed::Untraceable { problem } if delegation.over => not_there(draft, delegation, problem),
         Observed::Untraceable { problem } => {
             update(draft, delegation, PeerChange::only(delegation, PeerRecovery::Unknown, Some(problem)));
             lose(draft, delegation, "peer_task_unknown", problem);
         }
-        Observed::Refused { problem } => end(draft, delegation, AttemptStatus::Failed, "peer_refused", problem, false),
+        Observed::Refused { problem } => {
+            not_there(draft, delegation, problem);
+            end(draft, delegation, AttemptStatus::Failed, "peer_refused", problem, false);
+        }
         Observed::NotSent => {
             let problem = "the task was cancelled before the peer was told of it";
+            not_there(draft, delegation, problem);
             end(draft, delegation, AttemptStatus::Cancelled, "cancelled", problem, false);
         }
         Observed::Answered { action_id, text } => {
@@ -87,6 +93,11 @@ fn update(draft: &mut Draft<'_, '_>, delegation: &Delegation, change: PeerChange
     if let Some(fact) = changed(delegation, change) {
         draft.push(scope(draft, delegation), fact);
     }
+}
+
+/// There is no task at the peer to see to.
+fn not_there(draft: &mut Draft<'_, '_>, delegation: &Delegation, problem: &str) {
+    update(draft, delegation, PeerChange::only(delegation, PeerRecovery::Missing, Some(problem)));
 }
 
 /// Whether the run still has no outcome.

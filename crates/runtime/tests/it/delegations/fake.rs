@@ -44,6 +44,8 @@ pub(super) struct State {
     pub(super) keeps_keys: bool,
     pub(super) lists: bool,
     pub(super) polled: bool,
+    /// It does not stop, and cannot be reached once it has said so.
+    pub(super) stubborn: bool,
     /// How often a message was carried out.
     pub(super) begun: Vec<String>,
     pub(super) replies: Option<String>,
@@ -204,6 +206,13 @@ impl Delegate for Fake {
 
     async fn cancel(&self, _peer: &str, remote: &Remote) -> Result<PeerView, Trouble> {
         self.reachable()?;
+        if self.state.lock().stubborn {
+            self.change(|state| (state.mood, state.stubborn) = (Mood::Down, false));
+            return Err(Trouble::Refused { problem: "it cannot be cancelled".to_owned() });
+        }
+        if self.view(&remote.task_id)?.recovery == PeerRecovery::CompletedUnreconciled {
+            return Err(Trouble::Refused { problem: "it is over".to_owned() });
+        }
         self.change(|state| {
             let task = state.tasks.iter_mut().find(|task| task.id == remote.task_id).unwrap();
             task.cancelled += 1;

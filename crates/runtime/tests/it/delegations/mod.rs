@@ -241,6 +241,27 @@ async fn cancelling_a_task_stops_the_peer_even_if_it_is_away_at_first() {
     }
 }
 
+/// The peer refuses to stop because it is done, and is away before it can be asked how it ended.
+#[tokio::test]
+async fn how_a_task_ended_that_could_not_be_stopped_is_found_out() {
+    let fake = Fake::new(|_| {});
+    let world = world(&fake).await;
+    let session_id = given(&world).await;
+    until_fact(&world, &session_id, recovered("running")).await;
+    fake.change(|state| state.stubborn = true);
+    let failed = json!({ "task_id": "t", "error": { "category": "x", "message": "enough" } });
+    call::<FailTask>(&world, failed).await.unwrap();
+    until_fact(&world, &session_id, recovered("network_unavailable")).await;
+    fake.change(|state| {
+        state.mood = Mood::Well;
+        state.tasks[0].state = "completed";
+    });
+    until_fact(&world, &session_id, recovered("reconciled")).await;
+    let updates = events(&world, &session_id).await;
+    let last = updates.iter().rfind(|event| event["type"] == "channel.peer_task.updated").unwrap();
+    assert_eq!(last["payload"]["remote_status"], "completed", "{last}");
+}
+
 #[tokio::test]
 async fn words_instead_of_a_task_are_what_the_run_came_to() {
     let fake = Fake::new(|state| state.replies = Some("forty-two".to_owned()));
@@ -304,5 +325,45 @@ async fn a_scripted_agent_gives_work_away_once_and_goes_on_with_what_it_came_to(
         let thread = world.until(&session_id, Status::Completed).await;
         assert_eq!(thread.last_outcome.unwrap().preview.as_deref(), Some(said));
         assert_eq!(begun(&fake), 1, "{state}: given once");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_interrupted_calls_its_work_back() {
+    let fake = Fake::new(|_| {});
+    let world = World::with_peers(boss(), Some(Arc::new(fake.clone()))).await;
+    let submitted = world.submit("count").await.unwrap();
+    until_fact(&world, &submitted.session_id, recovered("running")).await;
+    interrupt(&world, &submitted).await;
+    fake.until(|state| state.tasks[0].cancelled == 1).await;
+}
+
+async fn interrupt(world: &World, submitted: &SubmitTurnResult) {
+    let interrupt = json!({ "session_id": submitted.session_id, "turn_id": submitted.turn_id });
+    call::<InterruptTurn>(world, interrupt).await.unwrap();
+}
+
+/// The peer cannot be told at once, and then the runtime stops: that it has to be told is in the log.
+#[tokio::test]
+async fn work_is_called_back_after_a_restart_too() {
+    for (kind, mood) in [("the peer is at work", Mood::Well), ("whether the peer got it is not known", Mood::Swallows)]
+    {
+        let fake = Fake::new(|state| {
+            state.mood = mood;
+            state.keeps_keys = true;
+        });
+        let mut world = World::with_peers(boss(), Some(Arc::new(fake.clone()))).await;
+        let submitted = world.submit("count").await.unwrap();
+        fake.until(|state| state.tasks.len() == 1).await;
+        if mood == Mood::Well {
+            until_fact(&world, &submitted.session_id, recovered("running")).await;
+        }
+        fake.change(|state| state.mood = Mood::Down);
+        interrupt(&world, &submitted).await;
+        world.restart(boss()).await;
+        fake.change(|state| state.mood = Mood::Well);
+        fake.until(|state| state.tasks[0].cancelled == 1).await;
+        until_fact(&world, &submitted.session_id, |event| event["type"] == "task.cancelled").await;
+        assert_eq!(begun(&fake), 1, "{kind}");
     }
 }

@@ -49,6 +49,16 @@ fn a_task_of_an_agent_is_a_turn_in_a_thread_of_its_own() {
 }
 
 #[test]
+fn a_restart_leaves_alone_what_the_owner_said_of_a_task() {
+    for (word, status) in [("waiting_input", WaitingInput), ("waiting_permission", WaitingPermission)] {
+        let mut board = with_agent(json!({}));
+        board.ok("update_task", json!({ "task_id": "t", "status": word }));
+        board.crash();
+        assert_eq!(board.status("t"), status, "{word}");
+    }
+}
+
+#[test]
 fn a_turn_that_fails_is_followed_by_another_in_the_same_thread() {
     let mut board = with_agent(json!({ "retry_policy": { "max_attempts": 2 }, "auto_complete": true }));
     let first = board.attempt("t");

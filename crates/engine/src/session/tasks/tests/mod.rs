@@ -12,6 +12,7 @@ mod board;
 mod bounds;
 mod cancelling;
 mod completion;
+mod given_away;
 mod graph;
 mod invariants;
 mod leases;

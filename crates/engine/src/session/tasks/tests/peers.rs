@@ -378,6 +378,31 @@ fn a_peer_that_is_still_at_it_hears_of_the_end_even_after_a_restart() {
     }
 }
 
+/// The run ends between the news that the peer is done and what it made.
+#[test]
+fn a_peer_that_was_done_first_is_reconciled_all_the_same() {
+    let ends: [fn(&mut Board); 2] = [
+        |board| drop(board.ok("fail_task", json!({ "task_id": "t", "error": { "category": "x" } }))),
+        |board| {
+            board.ok("cancel_task", json!({ "task_id": "t" }));
+            board.pass(60_000);
+        },
+    ];
+    for (number, end) in ends.into_iter().enumerate() {
+        let mut board = given(json!({}));
+        see(&mut board, &task(news("completed")));
+        end(&mut board);
+        let status = board.status("t");
+        board.crash();
+        assert_eq!((known(&board).over, next(known(&board))), (true, Step::Reconcile), "{number}");
+        see(&mut board, &whole("completed"));
+        let updated = facts(&board, "channel.peer_task.updated").last().expect("an update");
+        let Fact::ChannelPeerTaskUpdated(fact) = &updated.fact else { panic!() };
+        assert_eq!(fact.peer_task.recovery, PeerRecovery::Reconciled, "{number}");
+        assert_eq!((delegation(&board), board.status("t")), (None, status), "{number}: what is over stays as it is");
+    }
+}
+
 #[test]
 fn a_connection_that_breaks_is_said_and_so_is_its_return() {
     let mut board = given(json!({}));
