@@ -10,7 +10,7 @@ use factum_model::value::Metadata;
 use factum_model::{ErrorCode, NewEvent, Refusal};
 
 use super::draft::Draft;
-use super::graph::{ancestors, cancelled_above};
+use super::graph::{is_cancelled, lineage};
 use super::link_tasks::{add_edge, refuse_cycle, room};
 use super::start_task::{Start, start};
 use super::state::is_open;
@@ -95,16 +95,20 @@ fn initial_status(command: &CreateTask) -> Result<TaskStatus, Refusal> {
 fn place(draft: &mut Draft<'_, '_>, command: &CreateTask) -> Result<Option<TaskId>, Refusal> {
     let Some(parent) = &command.parent_task_id else { return Ok(None) };
     let parent = draft.require(parent)?.row;
-    if let Some(cancelled) = cancelled_above(&draft.tasks, &parent.task_id) {
-        return Err(Refusal::precondition("no task is added below one that is being cancelled")
-            .with("status", parent.status.as_str())
-            .with("cancelled_task_id", cancelled.as_str()));
+    // One look at each task above: graphs are deep.
+    let mut depth = 1;
+    for above in lineage(&draft.tasks, &parent.task_id) {
+        if is_cancelled(above) {
+            return Err(Refusal::precondition("no task is added below one that is being cancelled")
+                .with("status", parent.status.as_str())
+                .with("cancelled_task_id", above.task_id.as_str()));
+        }
+        depth += 1;
     }
     if !is_open(parent.status) {
         return Err(Refusal::precondition("the parent has ended").with("status", parent.status.as_str()));
     }
     check("task_edges", parent.edges as usize + 1, draft.context.limits.task_edges_max)?;
-    let depth = ancestors(&draft.tasks, &parent.task_id).count() + 2;
     check("task_depth", depth, draft.context.limits.task_depth_max)?;
     Ok(Some(parent.root_task_id))
 }

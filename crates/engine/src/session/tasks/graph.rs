@@ -137,18 +137,20 @@ pub(super) fn subtree(tasks: &Tasks, task_id: &TaskId) -> Vec<TaskId> {
     found
 }
 
-/// The tasks above one, nearest first. Those above an open task never leave the state.
-pub(super) fn ancestors<'a>(tasks: &'a Tasks, task_id: &TaskId) -> impl Iterator<Item = &'a TaskRow> {
-    let parent = |task_id: &TaskId| tasks.get(task_id)?.row.parent_task_id.clone();
-    let above = std::iter::successors(parent(task_id), move |task_id| parent(task_id));
-    above.filter_map(|task_id| tasks.get(&task_id).map(|task| &task.row))
+/// A task and those above it, nearest first. Those above an open task never leave the state.
+pub(super) fn lineage<'a>(tasks: &'a Tasks, task_id: &TaskId) -> impl Iterator<Item = &'a TaskRow> {
+    let row = |task_id: &TaskId| tasks.get(task_id).map(|task| &task.row);
+    std::iter::successors(row(task_id), move |below| row(below.parent_task_id.as_ref()?))
+}
+
+/// Whether nothing may be added below a task any more.
+pub(super) fn is_cancelled(row: &TaskRow) -> bool {
+    matches!(row.status, TaskStatus::Cancelling | TaskStatus::Cancelled)
 }
 
 /// The task above which nothing may be added any more, or the one itself: it or one above it is being cancelled.
 pub(super) fn cancelled_above(tasks: &Tasks, task_id: &TaskId) -> Option<TaskId> {
-    let cancelled = |row: &TaskRow| matches!(row.status, TaskStatus::Cancelling | TaskStatus::Cancelled);
-    let own = tasks.get(task_id).map(|task| &task.row);
-    own.into_iter().chain(ancestors(tasks, task_id)).find(|row| cancelled(row)).map(|row| row.task_id.clone())
+    lineage(tasks, task_id).find(|row| is_cancelled(row)).map(|row| row.task_id.clone())
 }
 
 /// Whether `first` waits for `last`, directly or through others: a blocked task waits for its blockers, a parent for its
