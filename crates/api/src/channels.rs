@@ -3,31 +3,26 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State as Extract};
+use axum::extract::{Path, State as Extract};
 use axum::response::{IntoResponse, Response};
 use factum_model::Refusal;
 use factum_model::messaging::{StreamChannel, StreamEnvelope};
 use factum_runtime::{Caller, ChannelItem, ChannelStream};
-use futures::Stream;
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::time::Instant;
 
-use crate::events::{HEARTBEAT, HELLO, Recheck, event_stream};
+use crate::alive::{Heartbeat, Recheck};
+use crate::asked::Asked;
 use crate::http::{peer, read_body};
 use crate::limits::check_depth;
 use crate::metrics::Transport;
 use crate::problem::Problem;
 use crate::rpc;
+use crate::sse::{self, Frame, Source};
 use crate::state::{Credential, State, StreamGuard};
-
-/// How often a client may ask to hear from a quiet channel.
-const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
-const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
 
 /// The name of the one method of messaging that is no command.
 pub(crate) const STREAM: &str = "channels/stream";
@@ -65,24 +60,18 @@ pub(crate) struct StreamQuery {
 pub(crate) async fn channel_events(
     Extract(state): Extract<Arc<State>>,
     Path(channel_id): Path<String>,
-    query: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
-    request: http::Request<Body>,
-) -> Response {
-    let (head, _) = request.into_parts();
-    let run = async {
-        let caller = state.admit(&head.headers, peer(&head)).await?;
-        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
-        let params = StreamChannel {
-            channel_id: Some(channel_id.parse().map_err(|_| Refusal::not_found())?),
-            peer: None,
-            since_sequence: query.since_sequence,
-            heartbeat_interval_ms: query.heartbeat_interval_ms,
-            control_events: query.control_events,
-            presence: query.presence,
-        };
-        open(&state, &caller, params, &head.headers, peer(&head), Framing::Plain).await
+    asked: Asked<StreamQuery>,
+) -> Result<Response, Problem> {
+    let Asked { caller, query, headers, from } = asked;
+    let params = StreamChannel {
+        channel_id: Some(channel_id.parse().map_err(|_| Refusal::not_found())?),
+        peer: None,
+        since_sequence: query.since_sequence,
+        heartbeat_interval_ms: query.heartbeat_interval_ms,
+        control_events: query.control_events,
+        presence: query.presence,
     };
-    run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
+    Ok(open(&state, &caller, params, &headers, from, Framing::Plain).await?)
 }
 
 /// Reads params that did not come through the registry.
@@ -106,15 +95,14 @@ pub(crate) async fn open(
     if let Some(seen) = last_event_id(headers)? {
         params.since_sequence = Some(seen);
     }
-    let frames = Frames {
+    let heartbeat = Heartbeat::asked_for(state, params.heartbeat_interval_ms);
+    let source = Entries {
         stream: state.runtime.stream_channel(caller, &params).await?,
         framing,
-        heartbeat: Heartbeat::new(state, params.heartbeat_interval_ms),
-        recheck: Recheck::new(state, Credential::of(headers, from)),
+        heartbeat_envelopes: heartbeat.asked(),
         guard: state.stream(Transport::Sse),
-        next: Next::Hello,
     };
-    Ok(event_stream(frames.into_stream()))
+    Ok(sse::open(source, heartbeat, Recheck::new(state, Credential::of(headers, from))))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
@@ -127,112 +115,50 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     text.parse().map(Some).map_err(bad)
 }
 
-/// When a quiet stream says something, and what.
-pub(crate) struct Heartbeat {
-    every: Duration,
-    /// A client that asks gets an envelope; one that does not, a comment.
-    asked: bool,
-    due: Instant,
-}
-
-impl Heartbeat {
-    pub(crate) fn new(state: &State, asked_ms: Option<u64>) -> Self {
-        let asked = asked_ms.map(|ms| Duration::from_millis(ms).clamp(HEARTBEAT_MIN, HEARTBEAT_MAX));
-        let every = asked.unwrap_or(state.heartbeat);
-        Self { every, asked: asked.is_some(), due: Instant::now() + every }
-    }
-
-    /// Whether the client asked for envelopes.
-    pub(crate) fn asked(&self) -> bool {
-        self.asked
-    }
-
-    pub(crate) async fn wait(&mut self) {
-        tokio::time::sleep_until(self.due).await;
-        self.due = Instant::now() + self.every;
-    }
-
-    /// Something else was sent, which says as much.
-    pub(crate) fn put_off(&mut self) {
-        self.due = Instant::now() + self.every;
-    }
-}
-
 /// The envelope of a heartbeat.
 pub(crate) fn heartbeat_envelope(state: &State) -> Bytes {
     let envelope = StreamEnvelope::Heartbeat { timestamp: state.runtime.now().as_millisecond() };
     serde_json::to_vec(&envelope).unwrap_or_default().into()
 }
 
-enum Next {
-    Hello,
-    Entries,
-    End,
-}
-
-/// A stream on its way out.
-struct Frames {
+/// The entries of a channel.
+struct Entries {
     stream: ChannelStream,
     framing: Framing,
-    heartbeat: Heartbeat,
-    recheck: Recheck,
+    /// A client that asks for heartbeats gets envelopes; one that does not, comments.
+    heartbeat_envelopes: bool,
     guard: StreamGuard,
-    next: Next,
 }
 
-impl Frames {
-    fn into_stream(self) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
-        futures::stream::unfold(self, |mut frames| async move {
-            let frame = frames.frame().await?;
-            Some((Ok(frame), frames))
-        })
-    }
-
-    async fn frame(&mut self) -> Option<Bytes> {
-        match self.next {
-            Next::End => return None,
-            Next::Hello => {
-                self.next = Next::Entries;
-                return Some(HELLO);
+impl Source for Entries {
+    async fn next(&mut self) -> Frame {
+        match self.stream.next().await {
+            Ok(items) => {
+                self.guard.sent(items.len());
+                Frame::Events(self.frames(&items))
             }
-            Next::Entries => {}
+            // The caller may not see the channel any longer: the last it hears is what anyone else would.
+            Err(refusal) => Frame::Last(self.framing.end(&refusal)),
         }
-        let closing = self.recheck.state.runtime.closing();
-        let frame = tokio::select! {
-            biased;
-            () = closing.cancelled() => return None,
-            items = self.stream.next() => match items {
-                Ok(items) => {
-                    self.guard.sent(items.len());
-                    self.heartbeat.put_off();
-                    self.entries(&items)
-                }
-                // The caller may not see the channel any longer: the last it hears is what anyone else would.
-                Err(refusal) => {
-                    self.next = Next::End;
-                    return Some(self.framing.end(&refusal));
-                }
-            },
-            () = self.heartbeat.wait() => self.beat(),
-        };
-        self.recheck.still_admitted().await.then_some(frame)
     }
 
-    fn entries(&self, items: &[ChannelItem]) -> Bytes {
+    fn heartbeat(&self, state: &State) -> Bytes {
+        if !self.heartbeat_envelopes {
+            return sse::HEARTBEAT;
+        }
+        let mut frame = b": heartbeat\n".to_vec();
+        self.framing.entry(None, &heartbeat_envelope(state), &mut frame);
+        frame.into()
+    }
+}
+
+impl Entries {
+    fn frames(&self, items: &[ChannelItem]) -> Bytes {
         let mut frames = Vec::with_capacity(items.iter().map(|item| item.json.len() + 80).sum());
         for item in items {
             self.framing.entry(item.sequence, &item.json, &mut frames);
         }
         frames.into()
-    }
-
-    fn beat(&self) -> Bytes {
-        if !self.heartbeat.asked() {
-            return HEARTBEAT;
-        }
-        let mut frame = b": heartbeat\n".to_vec();
-        self.framing.entry(None, &heartbeat_envelope(&self.recheck.state), &mut frame);
-        frame.into()
     }
 }
 

@@ -20,8 +20,9 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::alive::Heartbeat;
 use crate::casing::Casing;
-use crate::channels::{self, Heartbeat};
+use crate::channels;
 use crate::metrics::Transport;
 use crate::peers::StreamPeer;
 use crate::rpc::{self, Body, Fault};
@@ -186,7 +187,7 @@ impl Connection {
         let follower = ChannelFollower {
             stream,
             id: id.clone(),
-            heartbeat: Heartbeat::new(&self.state, params.heartbeat_interval_ms),
+            heartbeat: Heartbeat::asked_for(&self.state, params.heartbeat_interval_ms),
             state: self.state.clone(),
             out: self.out.clone(),
             guard: self.state.stream(self.transport),

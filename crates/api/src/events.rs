@@ -1,30 +1,26 @@
 //! Events over HTTP: a page of JSON, or a stream of server-sent events that resumes where a client left off.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State as Extract};
-use axum::response::{IntoResponse, Response};
+use axum::body::Bytes;
+use axum::extract::{Path, State as Extract};
+use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::commands::ReadEvents;
 use factum_model::id::SessionId;
 use factum_runtime::{Caller, Subscription, sse_frame};
 use futures::Stream;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
-use tokio::time::Instant;
 
+use crate::alive::{Heartbeat, Recheck, pause};
+use crate::asked::Asked;
 use crate::casing::Casing;
-use crate::http::{json_response, peer};
+use crate::http::json_response;
 use crate::metrics::Transport;
 use crate::problem::Problem;
-use crate::state::{Credential, State, StreamGuard};
-
-/// How long a client waits before it reconnects, told to it at the start of each stream.
-pub(crate) const HELLO: Bytes = Bytes::from_static(b"retry: 1000\n\n");
-/// A comment: it keeps the connection alive and is no event.
-pub(crate) const HEARTBEAT: Bytes = Bytes::from_static(b": heartbeat\n\n");
+use crate::sse::{self, Frame, HEARTBEAT, HELLO, Source, event_stream};
+use crate::state::{State, StreamGuard};
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
@@ -38,25 +34,17 @@ pub(crate) struct EventsQuery {
 pub(crate) async fn session_events(
     Extract(state): Extract<Arc<State>>,
     Path(session_id): Path<String>,
-    query: Result<Query<EventsQuery>, axum::extract::rejection::QueryRejection>,
-    request: http::Request<Body>,
-) -> Response {
-    let (head, _) = request.into_parts();
-    let run = async {
-        let caller = state.admit(&head.headers, peer(&head)).await?;
-        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
-        let session_id: SessionId = session_id.parse().map_err(|_| Refusal::not_found())?;
-        let casing = Casing::parse(query.casing.as_deref())?;
-        if !wants_stream(&head.headers) {
-            return page(&state, &caller, session_id, query, casing).await;
-        }
-        let after = resume_after(&head.headers, query.after.as_deref())?.unwrap_or(0);
-        let subscription = state.runtime.subscribe(&caller, &session_id, after).await?;
-        let guard = state.stream(Transport::Sse);
-        let recheck = Recheck::new(&state, Credential::of(&head.headers, peer(&head)));
-        Ok(event_stream(follow(subscription, casing, recheck, guard)))
-    };
-    run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
+    asked: Asked<EventsQuery>,
+) -> Result<Response, Problem> {
+    let session_id: SessionId = session_id.parse().map_err(|_| Refusal::not_found())?;
+    let casing = Casing::parse(asked.query.casing.as_deref())?;
+    if !wants_stream(&asked.headers) {
+        return Ok(page(&state, &asked.caller, session_id, asked.query, casing).await?);
+    }
+    let after = resume_after(&asked.headers, asked.query.after.as_deref())?.unwrap_or(0);
+    let subscription = state.runtime.subscribe(&asked.caller, &session_id, after).await?;
+    let source = SessionEvents { subscription, casing, guard: state.stream(Transport::Sse) };
+    Ok(sse::open(source, Heartbeat::new(&state), Recheck::new(&state, asked.credential())))
 }
 
 async fn page(
@@ -93,83 +81,27 @@ fn bad_sequence() -> Refusal {
     Refusal::invalid("after and Last-Event-ID must be a sequence, a whole number from 0")
 }
 
-/// Looks again, while a stream runs, whether its caller may still have it: as often as a heartbeat is due, whether the
-/// stream is idle or busy.
-pub(crate) struct Recheck {
-    pub(crate) state: Arc<State>,
-    credential: Credential,
-    checked_at: Instant,
-}
-
-impl Recheck {
-    pub(crate) fn new(state: &Arc<State>, credential: Credential) -> Self {
-        Self { state: state.clone(), credential, checked_at: Instant::now() }
-    }
-
-    pub(crate) async fn still_admitted(&mut self) -> bool {
-        if self.checked_at.elapsed() < self.state.heartbeat {
-            return true;
-        }
-        self.checked_at = Instant::now();
-        self.state.still_admits(&self.credential).await
-    }
-}
-
-/// The frames of a session, for ever; ends when the server closes or the caller may no longer look.
-fn follow(
+/// The events of a session, for ever.
+struct SessionEvents {
     subscription: Subscription,
     casing: Casing,
-    recheck: Recheck,
     guard: StreamGuard,
-) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
-    let first = Some(HELLO);
-    futures::stream::unfold(
-        (subscription, recheck, guard, first),
-        move |(mut subscription, mut recheck, guard, first)| async move {
-            if let Some(hello) = first {
-                return Some((Ok(hello), (subscription, recheck, guard, None)));
-            }
-            let closing = recheck.state.runtime.closing();
-            let frame = tokio::select! {
-                    biased;
-                    () = closing.cancelled() => return None,
-                    events = subscription.next() => {
-                        let events = events.ok()?;
-                        guard.sent(events.len());
-                        match (casing, events.as_slice()) {
-                            (Casing::Snake, [event]) => event.sse(),
-                            (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
-                            (Casing::Camel, events) => {
-                                let frame = |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
-                                events.iter().map(frame).collect::<Vec<_>>().concat().into()
-                            }
-                        }
-                    }
-                    () = pause(recheck.state.heartbeat) => HEARTBEAT,
-            };
-            if !recheck.still_admitted().await {
-                return None;
-            }
-            Some((Ok(frame), (subscription, recheck, guard, None)))
-        },
-    )
 }
 
-/// The interval between two heartbeats, or between two looks at a credential.
-pub(crate) async fn pause(duration: Duration) {
-    tokio::time::sleep(duration).await;
-}
-
-pub(crate) fn event_stream(
-    stream: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
-) -> Response {
-    let mut response = Response::new(Body::from_stream(stream));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that buffer would turn a live stream into a late one.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+impl Source for SessionEvents {
+    async fn next(&mut self) -> Frame {
+        let Ok(events) = self.subscription.next().await else { return Frame::End };
+        self.guard.sent(events.len());
+        Frame::Events(match (self.casing, events.as_slice()) {
+            (Casing::Snake, [event]) => event.sse(),
+            (Casing::Snake, events) => events.iter().map(|event| event.sse()).collect::<Vec<_>>().concat().into(),
+            (casing @ Casing::Camel, events) => {
+                let frame =
+                    |event: &Arc<factum_runtime::Published>| sse_frame(event.sequence, &casing.apply(&event.json));
+                events.iter().map(frame).collect::<Vec<_>>().concat().into()
+            }
+        })
+    }
 }
 
 const FEED_LIMIT_DEFAULT: u32 = 100;
@@ -183,33 +115,23 @@ pub(crate) struct FeedQuery {
 }
 
 /// `GET /v1/feed`: every stream of the account.
-pub(crate) async fn feed(
-    Extract(state): Extract<Arc<State>>,
-    query: Result<Query<FeedQuery>, axum::extract::rejection::QueryRejection>,
-    request: http::Request<Body>,
-) -> Response {
-    let (head, _) = request.into_parts();
-    let run = async {
-        let caller = state.admit(&head.headers, peer(&head)).await?;
-        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
-        let casing = Casing::parse(query.casing.as_deref())?;
-        let limit = query.limit.unwrap_or(FEED_LIMIT_DEFAULT);
-        if limit == 0 || limit > FEED_LIMIT_MAX {
-            return Err(Refusal::invalid(format!("limit must be 1 to {FEED_LIMIT_MAX}")));
-        }
-        let header =
-            head.headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
-        let cursor = header.map(str::to_owned).or(query.after).filter(|cursor| !cursor.is_empty());
-        if wants_stream(&head.headers) {
-            // Refused now, not in the middle of a stream, where the cursor is bad.
-            state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
-            let guard = state.stream(Transport::Sse);
-            let recheck = Recheck::new(&state, Credential::of(&head.headers, peer(&head)));
-            return Ok(event_stream(follow_feed(caller, cursor, casing, recheck, guard)));
-        }
-        feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await
-    };
-    run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
+pub(crate) async fn feed(Extract(state): Extract<Arc<State>>, asked: Asked<FeedQuery>) -> Result<Response, Problem> {
+    let credential = asked.credential();
+    let Asked { caller, query, headers, .. } = asked;
+    let casing = Casing::parse(query.casing.as_deref())?;
+    let limit = query.limit.unwrap_or(FEED_LIMIT_DEFAULT);
+    if limit == 0 || limit > FEED_LIMIT_MAX {
+        return Err(Refusal::invalid(format!("limit must be 1 to {FEED_LIMIT_MAX}")).into());
+    }
+    let header = headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
+    let cursor = header.map(str::to_owned).or(query.after).filter(|cursor| !cursor.is_empty());
+    if !wants_stream(&headers) {
+        return Ok(feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await?);
+    }
+    // Refused now, not in the middle of a stream, where the cursor is bad.
+    state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
+    let guard = state.stream(Transport::Sse);
+    Ok(event_stream(follow_feed(caller, cursor, casing, Recheck::new(&state, credential), guard)))
 }
 
 async fn feed_page(

@@ -12,8 +12,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status};
 
+use crate::alive::Heartbeat;
 use crate::casing::Casing;
-use crate::channels::{self, Heartbeat};
+use crate::channels;
 use crate::metrics::Transport;
 use crate::peers::{self, StreamPeer};
 use crate::rpc::no_such_method;
@@ -84,7 +85,7 @@ impl RuntimeService for Service {
                 channels::parse(&self.state, request.channel.as_bytes()).map_err(|refusal| status(&refusal))?;
             let stream = self.state.runtime.stream_channel(&caller, &params).await;
             let stream = stream.map_err(|refusal| status(&refusal))?;
-            let heartbeat = Heartbeat::new(&self.state, params.heartbeat_interval_ms);
+            let heartbeat = Heartbeat::asked_for(&self.state, params.heartbeat_interval_ms);
             let entries = follow_channel(self.state.clone(), stream, heartbeat, sender);
             tokio::spawn(while_admitted(self.state.clone(), credential, entries));
         } else if !request.remote_channel.is_empty() {

@@ -4,6 +4,8 @@
 //! [`factum_runtime::Runtime`]; here a request becomes a caller, a name and some JSON, and an answer becomes bytes.
 
 mod a2a;
+mod alive;
+mod asked;
 mod casing;
 mod channels;
 mod connection;
@@ -16,6 +18,7 @@ mod rate;
 mod router;
 mod rpc;
 mod server;
+mod sse;
 mod state;
 mod stdio;
 mod ws;

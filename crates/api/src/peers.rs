@@ -5,23 +5,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State as Extract};
-use axum::response::{IntoResponse, Response};
+use axum::body::Bytes;
+use axum::extract::{Path, State as Extract};
+use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::id::ChannelId;
 use factum_runtime::{PeerBatch, PeerStream};
-use futures::Stream;
 use http::HeaderMap;
 use serde::Deserialize;
 
+use crate::alive::{Heartbeat, Recheck};
+use crate::asked::Asked;
 use crate::casing::Casing;
-use crate::events::{HEARTBEAT, HELLO, Recheck, event_stream, pause};
-use crate::http::peer;
 use crate::limits::check_depth;
 use crate::metrics::Transport;
 use crate::problem::Problem;
-use crate::state::{Credential, State, StreamGuard};
+use crate::sse::{self, Frame, Source};
+use crate::state::{State, StreamGuard};
 
 /// The header, or the metadata of gRPC, that names the remote channel a request comes through.
 pub(crate) const CHANNEL_HEADER: &str = "factum-channel";
@@ -74,26 +74,14 @@ pub(crate) struct EventsQuery {
 pub(crate) async fn events(
     Extract(state): Extract<Arc<State>>,
     Path(channel_id): Path<String>,
-    query: Result<Query<EventsQuery>, axum::extract::rejection::QueryRejection>,
-    request: http::Request<Body>,
-) -> Response {
-    let (head, _) = request.into_parts();
-    let run = async {
-        let caller = state.admit(&head.headers, peer(&head)).await?;
-        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
-        let channel_id: ChannelId = channel_id.parse().map_err(|_| Refusal::not_found())?;
-        let casing = Casing::parse(query.casing.as_deref())?;
-        let cursors = cursors(&head.headers, query.cursors.as_deref())?;
-        let frames = Frames {
-            stream: state.runtime.stream_peer(&caller, &channel_id, &cursors).await?,
-            casing,
-            recheck: Recheck::new(&state, Credential::of(&head.headers, peer(&head))),
-            guard: state.stream(Transport::Sse),
-            next: Next::Hello,
-        };
-        Ok(event_stream(frames.into_stream()))
-    };
-    run.await.unwrap_or_else(|refusal: Refusal| Problem(refusal).into_response())
+    asked: Asked<EventsQuery>,
+) -> Result<Response, Problem> {
+    let channel_id: ChannelId = channel_id.parse().map_err(|_| Refusal::not_found())?;
+    let casing = Casing::parse(asked.query.casing.as_deref())?;
+    let cursors = cursors(&asked.headers, asked.query.cursors.as_deref())?;
+    let stream = state.runtime.stream_peer(&asked.caller, &channel_id, &cursors).await?;
+    let source = Events { stream, casing, guard: state.stream(Transport::Sse) };
+    Ok(sse::open(source, Heartbeat::new(&state), Recheck::new(&state, asked.credential())))
 }
 
 fn cursors(headers: &HeaderMap, query: Option<&str>) -> Result<BTreeMap<String, u64>, Refusal> {
@@ -102,59 +90,30 @@ fn cursors(headers: &HeaderMap, query: Option<&str>) -> Result<BTreeMap<String, 
     named.chain(last).map(parse_cursor).collect()
 }
 
-enum Next {
-    Hello,
-    Events,
-    End,
-}
-
-/// A stream on its way out.
-struct Frames {
+/// The events of a channel and of the sessions it follows.
+struct Events {
     stream: PeerStream,
     casing: Casing,
-    recheck: Recheck,
     guard: StreamGuard,
-    next: Next,
 }
 
-impl Frames {
-    fn into_stream(self) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
-        futures::stream::unfold(self, |mut frames| async move {
-            let frame = frames.frame().await?;
-            Some((Ok(frame), frames))
-        })
-    }
-
-    async fn frame(&mut self) -> Option<Bytes> {
-        match self.next {
-            Next::End => return None,
-            Next::Hello => {
-                self.next = Next::Events;
-                return Some(HELLO);
+impl Source for Events {
+    async fn next(&mut self) -> Frame {
+        match self.stream.next().await {
+            Ok(batch) => {
+                self.guard.sent(batch.events.len());
+                Frame::Events(self.frames(&batch))
             }
-            Next::Events => {}
+            Err(refusal) => {
+                let body = serde_json::to_vec(&refusal).unwrap_or_default();
+                Frame::Last([b"event: error\ndata: ", &body[..], b"\n\n"].concat().into())
+            }
         }
-        let closing = self.recheck.state.runtime.closing();
-        let frame = tokio::select! {
-            biased;
-            () = closing.cancelled() => return None,
-            batch = self.stream.next() => match batch {
-                Ok(batch) => {
-                    self.guard.sent(batch.events.len());
-                    self.events(&batch)
-                }
-                Err(refusal) => {
-                    self.next = Next::End;
-                    let body = serde_json::to_vec(&refusal).unwrap_or_default();
-                    return Some([b"event: error\ndata: ", &body[..], b"\n\n"].concat().into());
-                }
-            },
-            () = pause(self.recheck.state.heartbeat) => HEARTBEAT,
-        };
-        self.recheck.still_admitted().await.then_some(frame)
     }
+}
 
-    fn events(&self, batch: &PeerBatch) -> Bytes {
+impl Events {
+    fn frames(&self, batch: &PeerBatch) -> Bytes {
         let mut frames = Vec::with_capacity(batch.events.iter().map(|event| event.json.len() + 96).sum());
         for event in &batch.events {
             frames.extend_from_slice(b"id: ");

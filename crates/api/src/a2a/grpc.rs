@@ -18,7 +18,7 @@ use super::Host;
 use super::answer::grpc_status;
 use super::ask::{Ask, activated, version};
 use super::status::counted;
-use crate::events::{Recheck, pause};
+use crate::alive::{Recheck, pause};
 use crate::metrics::Transport;
 use crate::state::{Credential, Peer, State, StreamGuard};
 

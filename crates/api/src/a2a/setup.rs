@@ -1,6 +1,9 @@
 //! What an operator says about A2A, and what the server keeps for it.
 
+use std::sync::Arc;
+
 use factum_a2a::CardKey;
+use factum_outbound::Policy;
 
 use super::card::Cache;
 
@@ -11,6 +14,8 @@ pub struct A2aOptions {
     pub extended_card: bool,
     /// Whether push notification configurations are taken.
     pub push_notifications: bool,
+    /// What push notifications may reach.
+    pub push_policy: Arc<Policy>,
     /// Extensions, by URI, that every request must activate.
     pub required_extensions: Vec<String>,
     /// Whether clients may begin contexts under ids of their own.
@@ -24,6 +29,7 @@ impl Default for A2aOptions {
         Self {
             extended_card: true,
             push_notifications: false,
+            push_policy: Arc::default(),
             required_extensions: Vec::new(),
             client_contexts: ClientContexts::Accept,
             card_key: None,

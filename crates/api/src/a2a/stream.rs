@@ -7,14 +7,14 @@ use axum::body::Bytes;
 use axum::response::Response;
 use factum_a2a::server::{Update, Updates};
 use factum_a2a::{Dialect, Kind, StreamWriter};
-use futures::{Stream, StreamExt};
+use futures::StreamExt;
 use serde_json::value::RawValue;
 
 use super::answer::{http_error_body, rpc_error, rpc_result};
 use super::status::http_status;
-use crate::channels::Heartbeat;
-use crate::events::{Recheck, event_stream};
+use crate::alive::{Heartbeat, Recheck};
 use crate::metrics::Transport;
+use crate::sse::{self, Frame, Source};
 use crate::state::{Credential, State, StreamGuard};
 
 /// How long a client waits before it reconnects, in front of the first event. It is no event of its own, nor is a heartbeat:
@@ -37,62 +37,38 @@ pub(super) fn open(
     writer: StreamWriter,
     framing: Framing,
 ) -> Response {
-    let frames = Frames {
-        updates,
-        writer,
-        framing,
-        heartbeat: Heartbeat::new(state, None),
-        recheck: Recheck::new(state, credential),
-        guard: state.stream(Transport::A2a),
-        begun: false,
-        ended: false,
-    };
-    event_stream(frames.into_stream())
+    let source = Items { updates, writer, framing, guard: state.stream(Transport::A2a), begun: false };
+    sse::open(source, Heartbeat::new(state), Recheck::new(state, credential))
 }
 
-struct Frames {
+/// The updates of a task, as its client's version says them.
+struct Items {
     updates: Updates,
     writer: StreamWriter,
     framing: Framing,
-    heartbeat: Heartbeat,
-    recheck: Recheck,
     guard: StreamGuard,
     begun: bool,
-    ended: bool,
 }
 
-impl Frames {
-    fn into_stream(self) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
-        futures::stream::unfold(self, |mut frames| async move {
-            let frame = frames.frame().await?;
-            Some((Ok(frame), frames))
-        })
-    }
-
-    /// The next frame; none once the task's stream has ended, the server closes, or the caller may no longer look.
-    async fn frame(&mut self) -> Option<Bytes> {
-        if self.ended {
-            return None;
+impl Source for Items {
+    async fn next(&mut self) -> Frame {
+        match self.updates.next().await {
+            None => Frame::End,
+            Some(Ok(update)) => Frame::Events(self.event(&update)),
+            Some(Err(error)) => Frame::Last(self.framing.end(&error)),
         }
-        let closing = self.recheck.state.runtime.closing();
-        let frame = tokio::select! {
-            biased;
-            () = closing.cancelled() => return None,
-            update = self.updates.next() => {
-                self.heartbeat.put_off();
-                match update? {
-                    Ok(update) => self.event(&update),
-                    Err(error) => {
-                        self.ended = true;
-                        return Some(self.framing.end(&error));
-                    }
-                }
-            }
-            () = self.heartbeat.wait() => HEARTBEAT,
-        };
-        self.recheck.still_admitted().await.then_some(frame)
     }
 
+    fn hello(&self) -> Option<Bytes> {
+        None
+    }
+
+    fn heartbeat(&self, _: &State) -> Bytes {
+        HEARTBEAT
+    }
+}
+
+impl Items {
     /// What an older version says in several events has its place behind the last of them only.
     fn event(&mut self, update: &Update) -> Bytes {
         let items = self.writer.write(&update.response);

@@ -64,13 +64,14 @@ pub(crate) async fn listen(
 ) -> Result<Exit> {
     let stop = signals::watch().context("signals cannot be watched")?;
     let runtime = host::start(&opened, settings, agents, auth.outbound.clone()).await?;
+    let a2a = settings.a2a_options(card_key::open(&settings.store.data_dir)?, &auth.outbound);
     let options = ServerOptions {
         listen: settings.server.listen,
         auth,
         limits: settings.transport_limits(),
         heartbeat: Duration::from_millis(settings.server.heartbeat_ms),
         public_url: Some(settings.server.public_url.clone()).filter(|url| !url.is_empty()),
-        a2a: settings.a2a_options(card_key::open(&settings.store.data_dir)?),
+        a2a,
         store_stats: Some(store_stats(opened.store.clone())),
     };
     let served = async {

@@ -1,8 +1,10 @@
 //! From settings to the options of the crates below. A limit that is added there has to be named here to compile.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use factum_outbound::Policy;
 use factum_runtime::ShellLimits;
 use factum_store::Background;
 use secrecy::SecretString;
@@ -128,11 +130,12 @@ impl Settings {
         }
     }
 
-    /// What is said about A2A, with the key that signs the cards.
-    pub(crate) fn a2a_options(&self, card_key: CardKey) -> A2aOptions {
+    /// What is said about A2A, with the key that signs the cards and the networks that may be reached.
+    pub(crate) fn a2a_options(&self, card_key: CardKey, outbound: &factum_outbound::Options) -> A2aOptions {
         A2aOptions {
             extended_card: self.a2a.extended_card,
             push_notifications: self.a2a.push_notifications,
+            push_policy: Arc::new(Policy::new(outbound.allow.clone())),
             required_extensions: self.a2a.required_extensions.clone(),
             client_contexts: match self.a2a.client_contexts {
                 ClientContexts::Accept => server::ClientContexts::Accept,

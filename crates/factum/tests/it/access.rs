@@ -207,6 +207,40 @@ async fn a_revoked_key_ends_every_connection_it_opened() {
     }
 }
 
+/// A task's stream over JSON-RPC or HTTP+JSON, once its first bytes are there.
+async fn task_stream(request: reqwest::RequestBuilder) -> reqwest::Response {
+    let mut response = request.header("a2a-version", "1.0").send().await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    within("the first update", response.chunk()).await.unwrap().unwrap();
+    response
+}
+
+#[tokio::test]
+async fn a_revoked_key_ends_every_stream_of_a_task_it_opened() {
+    let (_dir, server, admin) = serve().await;
+    let admin = server.http(Some(&admin));
+    let scopes: Vec<_> = Scope::ALL.into_iter().filter(|scope| *scope != Scope::Admin).collect();
+    let key = admin.call("create_api_key", json!({ "principal": "agent://client", "scopes": scopes })).await.unwrap();
+    let (http, a2a) = (server.http(Some(&field(&key, "key"))), server.a2a(Some(&field(&key, "key"))));
+    let message = |id: &str, text: &str| json!({ "message": { "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text }] } });
+    // One task waits for an answer, so that its streams are idle; the others are never done.
+    let waiting = a2a.request("SendMessage", &message("ask", "ask: what is your name?")).header("a2a-version", "1.0");
+    let waiting: Value = waiting.send().await.unwrap().json().await.unwrap();
+    let id = field(&waiting["result"]["task"], "id");
+    let busy = format!("slow: {}", "on and on ".repeat(200));
+    let post = |path: &str, body: Value| http.request(reqwest::Method::POST, path).body(body.to_string());
+    let streams = [
+        task_stream(a2a.request("SendStreamingMessage", &message("rpc", &busy))).await,
+        task_stream(a2a.request("SubscribeToTask", &json!({ "id": id }))).await,
+        task_stream(post("/a2a/message:stream", message("rest", &busy))).await,
+        task_stream(post(&format!("/a2a/tasks/{id}:subscribe"), json!({}))).await,
+    ];
+    admin.call("revoke_api_key", json!({ "key_id": key["key_id"] })).await.unwrap();
+    for mut stream in streams {
+        within("the end of the stream", async { while stream.chunk().await.unwrap().is_some() {} }).await;
+    }
+}
+
 #[tokio::test]
 async fn dev_lets_this_machine_in_and_nobody_who_speaks_for_another() {
     let (_dir, server) = dev().await;

@@ -18,6 +18,7 @@ mod isolation;
 mod messaging;
 mod parity;
 mod peers;
+mod push;
 mod streams;
 mod suite;
 mod support;

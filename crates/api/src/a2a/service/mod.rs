@@ -27,6 +27,7 @@ use factum_a2a::server::{Sent, Server, Updates};
 use factum_model::commands::CancelTask;
 use factum_model::registry::Scope;
 use factum_model::task::Propagation;
+use factum_outbound::Policy;
 use factum_runtime::{Caller, InboundRow, Runtime};
 
 use fault::{not_cancelable, refused};
@@ -48,6 +49,8 @@ pub(crate) struct Service {
     agent: Arc<str>,
     /// Whether clients may name contexts of their own.
     own_contexts: bool,
+    /// What push notifications may reach.
+    push_policy: Arc<Policy>,
     /// What the card is made from; absent where nobody asks for it.
     state: Option<Arc<State>>,
 }
@@ -55,12 +58,14 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(state: &Arc<State>, caller: &Caller, agent: &str) -> Self {
         let own_contexts = state.a2a.options.client_contexts == ClientContexts::Accept;
-        Self { state: Some(state.clone()), ..Self::on(&state.runtime, caller, agent, own_contexts) }
+        let push_policy = state.a2a.options.push_policy.clone();
+        Self { state: Some(state.clone()), push_policy, ..Self::on(&state.runtime, caller, agent, own_contexts) }
     }
 
-    /// The operations alone, without a card.
+    /// The operations alone, without a card, and with push notifications to public addresses only.
     fn on(runtime: &Runtime, caller: &Caller, agent: &str, own_contexts: bool) -> Self {
-        Self { runtime: runtime.clone(), caller: caller.clone(), agent: agent.into(), own_contexts, state: None }
+        let (runtime, caller) = (runtime.clone(), caller.clone());
+        Self { runtime, caller, agent: agent.into(), own_contexts, push_policy: Arc::default(), state: None }
     }
 
     /// The caller's task; for anybody else it does not exist.

@@ -4,6 +4,8 @@ use a2a::{
     A2AError, AuthenticationInfo, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
     ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse, TaskPushNotificationConfig,
 };
+use factum_a2a::invalid_field;
+use factum_outbound::{Policy, Target};
 use factum_runtime::{PushConfig, PushTarget};
 use secrecy::SecretString;
 
@@ -15,7 +17,7 @@ impl Service {
         &self,
         config: TaskPushNotificationConfig,
     ) -> Result<TaskPushNotificationConfig, A2AError> {
-        check_url(&config.url)?;
+        check("url", &config, &self.push_policy)?;
         let task_id = config.task_id.clone();
         let row = self.find(&task_id).await?;
         let (scheme, credentials) = match config.authentication {
@@ -31,6 +33,11 @@ impl Service {
         };
         let set = self.runtime.set_push_target(&self.caller, PROTOCOL, &row, target).await;
         set.map(|config| shown(&task_id, config)).map_err(|refusal| refused(&refusal, &task_id))
+    }
+
+    /// Whether the configuration that a message brings along could be set.
+    pub(super) fn check_sent_config(&self, config: &TaskPushNotificationConfig) -> Result<(), A2AError> {
+        check("configuration.taskPushNotificationConfig.url", config, &self.push_policy)
     }
 
     pub(super) async fn get_config(
@@ -77,12 +84,17 @@ fn shown(task_id: &str, config: PushConfig) -> TaskPushNotificationConfig {
     }
 }
 
-/// Whether an address can be one at all. Whether it may be called is decided when it is.
-fn check_url(url: &str) -> Result<(), A2AError> {
-    let refuse = || A2AError::invalid_params("url: a push configuration needs an absolute http or https address");
-    let uri: http::Uri = url.parse().map_err(|_| refuse())?;
-    let known = matches!(uri.scheme_str(), Some("http" | "https"));
-    let host = uri.host().is_some_and(|host| !host.is_empty());
-    let plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    if known && host && plain { Ok(()) } else { Err(refuse()) }
+/// Refuses a configuration that could never be delivered to. Nothing is looked up: where a name leads is judged when a
+/// notification is sent, and may be another place by then.
+fn check(field: &str, config: &TaskPushNotificationConfig, policy: &Policy) -> Result<(), A2AError> {
+    let target = Target::parse(&config.url, policy).map_err(|error| invalid_field(field, error.to_string()))?;
+    let is_secret = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let credentials = config.authentication.as_ref().is_some_and(|wanted| is_secret(&wanted.credentials));
+    if (credentials || is_secret(&config.token)) && !target.keeps_secrets(policy) {
+        return Err(invalid_field(field, "a token or credentials are not sent in the clear; give an https address"));
+    }
+    Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,8 @@ impl Service {
     async fn accept(&self, sent: Sent, delivery: DeliveryMechanism) -> Result<(Received, Answers), A2AError> {
         let Sent { request, own_task_id, idempotency_key } = sent;
         let push = request.configuration.and_then(|configuration| configuration.task_push_notification_config);
+        // Before the message is: a client that is refused must not find a task of it.
+        push.as_ref().map_or(Ok(()), |config| self.check_sent_config(config))?;
         let message = request.message;
         self.takes(&message)?;
         let input: Vec<_> = message.parts.iter().map(to_input).collect();

@@ -454,15 +454,49 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
     alice.delete_push_config(delete()).await.expect("deleted");
     alice.delete_push_config(delete()).await.expect("deleted already");
     assert_eq!(code(alice.get_push_config(get("mine")).await), error_code::TASK_NOT_FOUND);
-    let bad = ["ftp://example.com", "/relative", "https://user@example.com/", "nonsense", ""];
-    for url in bad {
-        assert_eq!(code(alice.create_push_config(config(None, url)).await), error_code::INVALID_PARAMS, "{url}");
+    for bad in ["ftp://example.com", "https://10.0.0.1/", "http://example.com/"] {
+        let error = alice.create_push_config(config(None, bad)).await.expect_err("a refusal");
+        assert_eq!((error.code, &error.message[..5]), (error_code::INVALID_PARAMS, "url: "), "{bad}");
     }
     let row = world.runtime.inbound_task(&caller("agent://alice"), PROTOCOL, &done.id).await.expect("rows");
     let read = ReadEvents { session_id: row.expect("a row").session_id, after: None, before: None, limit: Some(1_000) };
     let events = world.runtime.call(&caller("agent://alice"), read).await.expect("events").events;
     assert!(events.iter().any(|event| event.get().contains("push.config.set")));
     assert!(!events.iter().any(|event| event.get().contains("tell-nobody")), "the log has no secret");
+}
+
+/// A client that is told no must not find out later that its message was taken.
+#[tokio::test]
+async fn a_message_with_a_push_configuration_that_is_refused_begins_nothing() {
+    let world = World::new().await;
+    let alice = world.service("agent://alice");
+    let with_push = |url: &str| {
+        let mut sent = at_once(says("hello"));
+        let config = TaskPushNotificationConfig {
+            url: url.to_owned(),
+            id: None,
+            task_id: String::new(),
+            token: None,
+            authentication: None,
+            tenant: None,
+        };
+        let configuration = sent.request.configuration.as_mut().expect("a configuration");
+        configuration.task_push_notification_config = Some(config);
+        sent
+    };
+    let refused = [
+        alice.send_message(with_push("https://10.0.0.1/")).await.err(),
+        alice.stream_message(with_push("https://10.0.0.1/")).await.err(),
+    ];
+    for error in refused {
+        let error = error.expect("a refusal");
+        assert_eq!(error.code, error_code::INVALID_PARAMS);
+        let field = "configuration.taskPushNotificationConfig.url: ";
+        assert!(error.message.starts_with(field) && error.message.contains("a private address"), "{}", error.message);
+    }
+    assert_eq!(alice.list_tasks(list()).await.expect("a list").total_size, 0);
+    task(&alice, with_push("https://example.com/")).await;
+    assert_eq!(alice.list_tasks(list()).await.expect("a list").total_size, 1);
 }
 
 #[tokio::test]

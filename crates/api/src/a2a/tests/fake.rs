@@ -1,7 +1,8 @@
 //! A server of A2A that remembers what it was asked and says what the test wants to hear.
 //!
 //! A task called `error:CODE` is answered with that error, one called `refused:CODE` with that refusal of ours. A stream has
-//! four items, at positions 1 to 4; one of a task called `breaks` has an error after the second, one called `hangs` has no end.
+//! four items, at positions 1 to 4; one of a task called `breaks` has an error after the second, one called `hangs` has no end,
+//! and one called `busy` never stops to say that it works.
 
 use std::sync::Arc;
 
@@ -119,6 +120,10 @@ fn updates(id: &str, after: u64) -> Updates {
             futures::stream::iter(items).boxed()
         }
         "hangs" => futures::stream::iter(items).chain(futures::stream::pending()).boxed(),
+        "busy" => {
+            let works = Update { position: None, response: status(TaskState::Working) };
+            futures::stream::iter(items).chain(futures::stream::repeat_with(move || Ok(works.clone()))).boxed()
+        }
         _ => futures::stream::iter(items).boxed(),
     }
 }
@@ -132,7 +137,7 @@ impl Server for ForCaller {
     async fn stream_message(&self, sent: Sent) -> Result<Updates, A2AError> {
         let id = self.sent("stream", &sent)?;
         let text = sent.request.message.text().unwrap_or_default();
-        Ok(updates(if matches!(text, "breaks" | "hangs") { text } else { &id }, 0))
+        Ok(updates(if matches!(text, "breaks" | "busy" | "hangs") { text } else { &id }, 0))
     }
 
     async fn get_task(&self, request: GetTaskRequest) -> Result<Task, A2AError> {

@@ -12,7 +12,7 @@ use crate::a2a::status::grpc_name;
 
 /// A client of a server on loopback.
 pub(super) struct Grpc {
-    client: A2aServiceClient<Channel>,
+    pub(super) client: A2aServiceClient<Channel>,
     server: tokio::task::JoinHandle<()>,
 }
 
@@ -58,7 +58,7 @@ fn told(status: &Status) -> Told {
     Told { status: name, message: status.message().to_owned(), reason: info.reason, domain: info.domain }
 }
 
-fn send(text: &str) -> proto::SendMessageRequest {
+pub(super) fn send(text: &str) -> proto::SendMessageRequest {
     let part = proto::Part { content: Some(proto::part::Content::Text(text.to_owned())), ..Default::default() };
     let message = proto::Message {
         message_id: "m".to_owned(),
@@ -67,6 +67,10 @@ fn send(text: &str) -> proto::SendMessageRequest {
         ..Default::default()
     };
     proto::SendMessageRequest { message: Some(message), ..Default::default() }
+}
+
+pub(super) fn subscribe(id: &str) -> proto::SubscribeToTaskRequest {
+    proto::SubscribeToTaskRequest { id: id.to_owned(), ..Default::default() }
 }
 
 #[tokio::test]
@@ -97,7 +101,7 @@ async fn every_method() {
         client.cancel_task(cancel).await.unwrap().into_inner().status.unwrap().state(),
         proto::TaskState::Canceled
     );
-    let mut call = Call::new(proto::SubscribeToTaskRequest { id: "t".to_owned(), ..Default::default() });
+    let mut call = Call::new(subscribe("t"));
     call.metadata_mut().insert("last-event-id", "3".parse().unwrap());
     let mut items = client.subscribe_to_task(call).await.unwrap().into_inner();
     assert!(items.message().await.unwrap().is_some() && items.message().await.unwrap().is_some());

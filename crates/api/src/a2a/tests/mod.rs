@@ -6,6 +6,7 @@ mod fake;
 mod grpc;
 mod negotiation;
 mod rest;
+mod revoked;
 mod rpc;
 mod streams;
 

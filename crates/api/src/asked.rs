@@ -1,0 +1,42 @@
+//! A GET that asks for events: who asks, with which query, and what it was let in with. Its body is not looked at.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Query};
+use factum_model::Refusal;
+use factum_runtime::Caller;
+use http::HeaderMap;
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::http::peer;
+use crate::problem::Problem;
+use crate::state::{Credential, State};
+
+/// A request that was let in. Whoever is not hears nothing about the query.
+pub(crate) struct Asked<Q> {
+    pub(crate) caller: Caller,
+    pub(crate) query: Q,
+    pub(crate) headers: HeaderMap,
+    pub(crate) from: IpAddr,
+}
+
+impl<Q: DeserializeOwned> FromRequestParts<Arc<State>> for Asked<Q> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, Problem> {
+        let from = peer(parts);
+        let caller = state.admit(&parts.headers, from).await?;
+        let query = Query::try_from_uri(&parts.uri);
+        let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
+        Ok(Self { caller, query, headers: parts.headers.clone(), from })
+    }
+}
+
+impl<Q> Asked<Q> {
+    /// To look at again while a stream runs.
+    pub(crate) fn credential(&self) -> Credential {
+        Credential::of(&self.headers, self.from)
+    }
+}
