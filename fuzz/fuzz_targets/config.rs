@@ -63,10 +63,12 @@ fn accepted(text: &str, from_file: &Loaded) {
     assert!(limits.body_bytes_max > 0 && limits.batch_max > 0 && limits.snapshot_events > 0, "a bound of nothing");
 }
 
-/// Everything but the list of scripts, which a colon separates in a variable and not in the file.
+/// Everything but what only the file can say: peers, and texts in lists that hold what separates them in a variable.
 fn shown(settings: &Settings) -> String {
     let mut settings = settings.clone();
+    settings.peers.clear();
     settings.agents.scripts.clear();
+    settings.a2a.required_extensions.clear();
     format!("{settings:?}")
 }
 
@@ -74,6 +76,10 @@ fn as_text(setting: &Setting, value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
         toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        toml::Value::Array(networks) if setting.name == "allow" => {
+            Some(networks.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(","))
+        }
         toml::Value::Array(_) if setting.name == "issuers" => serde_json::to_string(value).ok(),
         _ => None,
     }

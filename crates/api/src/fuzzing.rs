@@ -12,6 +12,7 @@ use factum_runtime::{CallError, Caller, Runtime};
 use serde_json::value::RawValue;
 use tower::ServiceExt;
 
+use crate::a2a::{A2aOptions, Setup};
 use crate::auth::{AuthOptions, AuthSetupError, Authenticator};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Transport};
@@ -43,7 +44,9 @@ impl Door {
         let unhurried =
             TransportLimits { requests_per_second: u32::MAX, requests_burst: u32::MAX, ..TransportLimits::default() };
         let metrics = Arc::new(Metrics::new(Vec::new()));
-        let state = Arc::new(State::new(runtime, auth, dev, unhurried, Duration::from_secs(15), metrics));
+        let mut state = State::new(runtime, auth, dev, unhurried, Duration::from_secs(15), metrics);
+        state.a2a = Setup::new(A2aOptions { push_notifications: true, ..A2aOptions::default() });
+        let state = Arc::new(state);
         Ok(Self { router: router(state.clone()), state })
     }
 

@@ -102,7 +102,7 @@ impl Value for PathBuf {
     const KIND: &'static str = "a path";
 
     fn from_toml(value: &toml::Value) -> Result<Self, String> {
-        value.as_str().map(PathBuf::from).ok_or_else(|| unexpected::<Self>(value))
+        value.as_str().ok_or_else(|| unexpected::<Self>(value)).and_then(Self::from_text)
     }
 
     fn from_text(text: &str) -> Result<Self, String> {
@@ -196,6 +196,10 @@ mod tests {
         assert_eq!(Vec::<PathBuf>::from_text("a.toml:b.toml"), Ok(vec!["a.toml".into(), "b.toml".into()]));
         assert_eq!(Vec::<PathBuf>::from_toml(&toml("['a']")), Ok(vec!["a".into()]));
         assert!(Vec::<PathBuf>::from_toml(&toml("[1]")).is_err());
+        for nowhere in [PathBuf::from_toml(&toml("''")), PathBuf::from_text("")] {
+            assert_eq!(nowhere, Err("expected a path, got an empty text".into()));
+        }
+        assert!(Vec::<PathBuf>::from_toml(&toml("['a', '']")).is_err());
         let networks = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
         assert_eq!(Vec::<Network>::from_text("10.0.0.0/8, fd00::/8"), Ok(networks.clone()));
         assert_eq!(Vec::<Network>::from_toml(&toml("['10.0.0.0/8', 'fd00::/8']")), Ok(networks.clone()));
