@@ -14,6 +14,7 @@ mod crash {
     mod channels;
     mod kills;
     mod peers;
+    mod read;
     mod tasks;
     mod turns;
 }

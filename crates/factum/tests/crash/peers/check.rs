@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use factum_testkit::Client;
-use factum_testkit::clients::Http;
 use serde_json::{Value, json};
 
+use super::super::read::{events, pages};
 use super::Accepted;
 use super::side::Side;
 
@@ -105,31 +105,6 @@ async fn found(side: &Side) -> Found {
         }
     }
     Found { name: side.name, given, taken }
-}
-
-async fn pages(http: &Http, method: &str, mut params: Value, name: &str) -> Vec<Value> {
-    let mut all = Vec::new();
-    loop {
-        let page = http.call(method, params.clone()).await.unwrap();
-        all.extend(page[name].as_array().unwrap().iter().cloned());
-        match page.get("next_cursor").filter(|cursor| !cursor.is_null()) {
-            Some(cursor) => params["cursor"] = cursor.clone(),
-            None => return all,
-        }
-    }
-}
-
-async fn events(http: &Http, session_id: &str) -> Vec<Value> {
-    let (mut all, mut after) = (Vec::new(), 0);
-    loop {
-        let page = http.call("read_events", json!({ "session_id": session_id, "after": after, "limit": 1000 })).await;
-        let page = page.unwrap();
-        all.extend(page["events"].as_array().unwrap().iter().cloned());
-        after = page["next_after"].as_u64().unwrap();
-        if page["has_more"] == false {
-            return all;
-        }
-    }
 }
 
 /// Holds both sides against each other and against what was asked. `settled` where cancelled work was waited for however

@@ -6,6 +6,7 @@ use factum_testkit::clients::Http;
 use factum_testkit::{Client, Server, eventually};
 use serde_json::{Value, json};
 
+use super::super::read::{events, pages};
 use super::book::text;
 use super::{BATCHERS, OWNERS, PARENTS, batches, family, session, sessions};
 
@@ -92,29 +93,4 @@ async fn end_family(http: &Http, session_id: &str, found: &mut Found) {
     }
     let closed = pages(http, "list_subagents", all, "subagents").await;
     found.subagents.insert(session_id.to_owned(), closed);
-}
-
-async fn pages(http: &Http, method: &str, mut params: Value, name: &str) -> Vec<Value> {
-    let mut all = Vec::new();
-    loop {
-        let page = http.call(method, params.clone()).await.unwrap();
-        all.extend(page[name].as_array().unwrap().iter().cloned());
-        match page.get("next_cursor").filter(|cursor| !cursor.is_null()) {
-            Some(cursor) => params["cursor"] = cursor.clone(),
-            None => return all,
-        }
-    }
-}
-
-async fn events(http: &Http, session_id: &str) -> Vec<Value> {
-    let (mut all, mut after) = (Vec::new(), 0);
-    loop {
-        let params = json!({ "session_id": session_id, "after": after, "limit": 1000 });
-        let page = http.call("read_events", params).await.unwrap();
-        all.extend(page["events"].as_array().unwrap().iter().cloned());
-        after = page["next_after"].as_u64().unwrap();
-        if page["has_more"] == false {
-            return all;
-        }
-    }
 }
