@@ -146,7 +146,7 @@ impl<T> Decision<T> {
 pub struct Limits {
     /// Turns that wait in one thread.
     pub queue_turns_max: usize,
-    /// Threads of one session.
+    /// Threads of one session; those at rest do not count.
     pub threads_max: usize,
     /// Actions open at once in one session.
     pub open_actions_max: usize,

@@ -10,6 +10,7 @@ use factum_model::read::{Diagnostics, Incident, Outcome};
 use factum_model::value::{Effect, Failure, Status, Usage};
 use factum_model::{Event, Fact};
 
+use super::resting::Owner;
 use super::state::*;
 use super::text::clip;
 
@@ -37,7 +38,7 @@ pub fn apply(state: &mut SessionState, event: &Event) {
     super::subagents::apply(&mut state.subagents, event);
     super::delegations::apply(&mut state.delegations, event);
     touch(state, event);
-    super::subagents::forget_threads(state);
+    super::resting::apply(state, event);
 }
 
 fn touch(state: &mut SessionState, event: &Event) {
@@ -84,6 +85,7 @@ fn start_thread(state: &mut SessionState, event: &Event, fact: &ThreadStarted) {
         title: fact.title.clone(),
         parent_thread_id: fact.parent_thread_id.clone(),
         origin: fact.origin,
+        owner: Owner::of(&event.scope, fact).map(Box::new),
         active: None,
         queue: Default::default(),
         last_outcome: None,

@@ -189,6 +189,7 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
     let mut jobs = super::jobs::RowDiff::begin(&state.jobs, events);
     let mut subagents = super::subagents::RowDiff::begin(&state.subagents);
     let mut inbound = super::tasks::inbound::RowDiff::begin(&state.inbound);
+    let mut resting = super::resting::RowDiff::default();
     for event in events {
         timers_ended.extend(timer_of_resolved(state, event));
         subagents.before(&state.subagents, event);
@@ -196,7 +197,8 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
         tasks.saw(&state.tasks, event);
         jobs.saw(&state.jobs, event);
         inbound.saw(&state.inbound, event);
-        subagents.saw(state, event);
+        subagents.saw(&state.subagents, event);
+        resting.saw(&state.resting);
     }
     let Some(shell) = &state.shell else { return Vec::new() };
     let mut changes = Vec::new();
@@ -204,6 +206,7 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
     jobs.end(&state.jobs, shell, &mut changes);
     subagents.end(&state.subagents, shell, &mut changes);
     inbound.end(&state.inbound, shell, &mut changes);
+    resting.end(shell, &mut changes);
     for event in events {
         rows_of(event, shell, &mut changes);
     }

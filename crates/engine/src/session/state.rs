@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::delegations::Delegations;
 use super::jobs::Jobs;
+use super::resting::{Owner, Resting};
 use super::subagents::Subagents;
 use super::tasks::Tasks;
 use super::tasks::inbound::Inbound;
@@ -45,6 +46,8 @@ pub struct SessionState {
     pub delegations: Delegations,
     #[serde(default, skip_serializing_if = "Inbound::is_empty")]
     pub inbound: Inbound,
+    #[serde(default, skip_serializing_if = "Resting::is_empty")]
+    pub resting: Resting,
 }
 
 /// What a session is, apart from its work.
@@ -68,6 +71,9 @@ pub struct Thread {
     pub title: Option<String>,
     pub parent_thread_id: Option<ThreadId>,
     pub origin: ThreadOrigin,
+    /// What it was opened for; boxed, because most sessions have their main thread only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Box<Owner>>,
     pub active: Option<Box<ActiveTurn>>,
     pub queue: VecDeque<QueuedTurn>,
     pub last_outcome: Option<Box<Outcome>>,

@@ -23,7 +23,7 @@ pub(super) fn open_thread(
     events: &mut Vec<NewEvent>,
 ) -> Result<ThreadId, Refusal> {
     let opening = events.iter().filter(|event| matches!(event.fact, factum_model::Fact::ThreadStarted(_))).count();
-    let open = state.threads.len() - state.subagents.closed_threads();
+    let open = state.threads.len() - state.resting.len();
     check("threads", open + opening + 1, context.limits.threads_max)?;
     let thread_id = context.thread_id();
     let fact = ThreadStarted { agent: agent.to_owned(), origin, title, parent_thread_id };

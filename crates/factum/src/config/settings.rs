@@ -165,7 +165,7 @@ settings! {
         drain_timeout_ms: u64 = millis(TransportLimits::default().drain_timeout);
         /// Turns that wait in one thread.
         queue_turns_max: usize = EngineLimits::default().queue_turns_max;
-        /// Threads of one session.
+        /// Threads of one session. Those whose task, job or child agent has ended do not count.
         threads_max: usize = EngineLimits::default().threads_max;
         /// Actions open at once in one session.
         open_actions_max: usize = EngineLimits::default().open_actions_max;

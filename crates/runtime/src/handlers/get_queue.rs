@@ -15,7 +15,7 @@ impl Handle<GetQueue> for Runtime {
         let (session_id, as_of) = (&command.session_id, command.as_of);
         match self.look_as_of(caller, session_id, as_of, read).await {
             Err(refusal) if refusal.code == ErrorCode::NotFound => {
-                let thread = self.closed_thread(caller, session_id, command.thread_id.as_ref(), as_of).await?;
+                let thread = self.left_thread(caller, session_id, command.thread_id.as_ref(), as_of).await?;
                 Ok(QueueSnapshot {
                     session_id: thread.session_id,
                     thread_id: thread.thread_id,

@@ -1,7 +1,6 @@
 //! `get_thread_read`: the current state of a thread, or the state as of an older sequence.
 
-use factum_engine::session::subagents::keys;
-use factum_engine::session::{SessionState, thread_read_model};
+use factum_engine::session::{SessionState, left_thread_key, thread_read_model};
 use factum_model::commands::GetThreadRead;
 use factum_model::id::{SessionId, ThreadId};
 use factum_model::read::ThreadReadModel;
@@ -16,7 +15,7 @@ impl Handle<GetThreadRead> for Runtime {
         let read = |state: &SessionState| thread_read_model(state, command.thread_id.as_ref());
         match self.look_as_of(caller, &command.session_id, command.as_of, read).await {
             Err(refusal) if refusal.code == ErrorCode::NotFound => {
-                self.closed_thread(caller, &command.session_id, command.thread_id.as_ref(), command.as_of).await
+                self.left_thread(caller, &command.session_id, command.thread_id.as_ref(), command.as_of).await
             }
             seen => seen,
         }
@@ -24,8 +23,8 @@ impl Handle<GetThreadRead> for Runtime {
 }
 
 impl Runtime {
-    /// What is known of a thread that is not among the session's any more, since its child agent was closed long ago.
-    pub(super) async fn closed_thread(
+    /// What is known of a thread that is not among the session's any more, since its work was over long ago.
+    pub(super) async fn left_thread(
         &self,
         caller: &Caller,
         session_id: &SessionId,
@@ -35,8 +34,7 @@ impl Runtime {
         // What was looked at is durable, so its row is there if the thread has left.
         let (newest, _) = self.look(&caller.account, session_id, |state: &SessionState| Ok(state.sequence)).await?;
         let thread_id = thread_id.ok_or_else(Refusal::not_found)?;
-        let row: Option<ThreadReadModel> =
-            self.row(&keys::closed_thread(&caller.account, session_id, thread_id)).await?;
+        let row: Option<ThreadReadModel> = self.row(&left_thread_key(&caller.account, session_id, thread_id)).await?;
         let as_of_sequence = as_of.unwrap_or(newest);
         let row = row.filter(|row| row.as_of_sequence <= as_of_sequence).ok_or_else(Refusal::not_found)?;
         Ok(ThreadReadModel { as_of_sequence, ..row })

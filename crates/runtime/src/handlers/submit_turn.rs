@@ -2,9 +2,9 @@
 
 use factum_engine::session::{SessionState, submit_turn};
 use factum_engine::{Context, Decision};
-use factum_model::Refusal;
 use factum_model::commands::{SubmitTurn, SubmitTurnResult};
 use factum_model::id::SessionId;
+use factum_model::{ErrorCode, Refusal};
 
 use crate::caller::Caller;
 use crate::commit::Accept;
@@ -41,8 +41,14 @@ impl Runtime {
             let agent = named?.or(own).ok_or_else(Refusal::not_found)?;
             submit_turn(state, session_id, &agent, command, context)
         };
-        let (output, _) = self.execute(&caller.account, session_id, &actor, accept, decide).await?;
-        Ok(output)
+        match self.execute(&caller.account, session_id, &actor, accept, decide).await {
+            Ok((output, _)) => Ok(output),
+            Err(refusal) if refusal.code == ErrorCode::NotFound => {
+                let left = self.left_thread(caller, session_id, command.thread_id.as_ref(), None).await;
+                Err(left.map_or(refusal, |_| takes_no_more()))
+            }
+            Err(refusal) => Err(refusal),
+        }
     }
 
     async fn submit_to_new(
@@ -58,4 +64,12 @@ impl Runtime {
             |state: &SessionState, context: &mut Context<'_>| submit_turn(state, &session_id, &agent, command, context);
         self.begin(&caller.account, &session_id, &actor, accept, decide).await
     }
+}
+
+/// The thread has left its session; what it came to can be read, and that is all.
+fn takes_no_more() -> Refusal {
+    Refusal::precondition(
+        "the work that this thread was opened for ended long ago, and it takes no more input; \
+         submit to another thread, or read what it came to with get_thread_read",
+    )
 }

@@ -206,14 +206,14 @@ async fn the_thread_of_a_child_that_was_closed_long_ago_is_read_as_before() {
     let read = |as_of: Option<u64>| json!({ "session_id": session_id, "thread_id": first.thread_id, "as_of": as_of });
     let just_closed = world.call::<GetThreadRead>(read(None)).await.unwrap();
     assert_eq!(just_closed.last_outcome.as_ref().map(|outcome| outcome.status), Some(Status::Completed));
-    for number in 0..20 {
+    for number in 0..70 {
         let id = format!("other{number}");
         world.call::<SpawnSubagent>(json!({ "session_id": session_id, "subagent_id": id })).await.unwrap();
         world.call::<CloseSubagent>(json!({ "subagent_id": id })).await.unwrap();
     }
     for restarted in [false, true] {
         let session = world.call::<GetSession>(json!({ "session_id": session_id })).await.unwrap();
-        assert_eq!(session.threads.len(), 1 + 16, "the main one and the last that were closed");
+        assert_eq!(session.threads.len(), 1 + 64, "the main one and the last that came to rest");
         assert!(session.threads.iter().all(|thread| thread.thread_id != first.thread_id));
         let seen = world.call::<GetThreadRead>(read(None)).await.unwrap();
         assert_eq!(seen.as_of_sequence, session.as_of_sequence);
@@ -224,6 +224,10 @@ async fn the_thread_of_a_child_that_was_closed_long_ago_is_read_as_before() {
         assert_eq!((queue.queued_turns.len(), queue.status), (0, Status::Completed));
         let before = world.call::<GetThreadRead>(read(Some(1))).await;
         assert_eq!(before, Err(Refusal::not_found()), "there was no such thread then");
+        let said = world.call::<SubmitTurn>(json!({ "session_id": session_id, "thread_id": first.thread_id, "input": [{ "type": "text", "text": "hello" }] }));
+        let refusal = said.await.unwrap_err();
+        assert_eq!(refusal.code, ErrorCode::PreconditionFailed);
+        assert!(refusal.message.contains("takes no more input"), "{refusal:?}");
         if !restarted {
             world.restart(Agents::demo()).await;
         }

@@ -5,9 +5,9 @@ use factum_model::permission::PermissionMode;
 use factum_model::subagent::{SubagentRecord, SubagentState};
 use factum_model::{Event, Fact};
 
-use super::super::state::{KEPT_TEXT_CHARS_MAX, SessionState};
+use super::super::state::KEPT_TEXT_CHARS_MAX;
 use super::super::text::clip;
-use super::state::{CLOSED_THREADS_KEPT_MAX, Closing, Subagent, Subagents};
+use super::state::{Closing, Subagent, Subagents};
 
 /// Applies one event.
 pub(in super::super) fn apply(subagents: &mut Subagents, event: &Event) {
@@ -37,19 +37,9 @@ pub(in super::super) fn apply(subagents: &mut Subagents, event: &Event) {
     }
 }
 
-/// The threads of child agents that were closed long ago leave the session: they are in the index by now.
-pub(in super::super) fn forget_threads(state: &mut SessionState) {
-    while state.subagents.closed_threads.len() > CLOSED_THREADS_KEPT_MAX {
-        let Some(left) = state.subagents.closed_threads.pop_front() else { return };
-        state.threads.retain(|thread| thread.thread_id != left);
-    }
-}
-
 fn close(subagents: &mut Subagents, event: &Event) {
     let id = event.scope.subagent_id.as_ref();
-    let Some(at) = subagents.open.iter().position(|one| Some(one.id()) == id) else { return };
-    let closed = subagents.open.remove(at);
-    subagents.closed_threads.push_back(closed.record.thread_id);
+    subagents.open.retain(|one| Some(one.id()) != id);
 }
 
 fn spawn(subagents: &mut Subagents, event: &Event, fact: &SubagentSpawned) {

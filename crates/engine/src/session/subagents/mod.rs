@@ -24,7 +24,7 @@ mod state;
 mod summary;
 mod view;
 
-pub(super) use apply::{apply, forget_threads};
+pub(super) use apply::apply;
 pub use close::close_subagent;
 pub(super) use close::fire_timer;
 pub(super) use ended::turn_ended;

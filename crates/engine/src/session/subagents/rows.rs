@@ -1,19 +1,17 @@
 //! The rows child agents are found by: each by its id, and lists of ids by what they stand below.
 //!
 //! The lists are written once, with the spawn. The row of an id says where the child is; what became of it is added when it
-//! is closed and leaves the state; so is a row of what its thread was like then, which is all there is of it later.
+//! is closed and leaves the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use factum_model::id::{SessionId, SubagentId, TaskId, ThreadId, TurnId};
-use factum_model::read::ThreadReadModel;
 use factum_model::subagent::{SubagentRecord, SubagentState};
 use factum_model::{Event, Fact, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::super::index::{TimerKind, keys::timer, put};
-use super::super::read_model::thread_read_model;
-use super::super::state::{SessionState, Shell};
+use super::super::state::Shell;
 use super::state::{Subagent, Subagents};
 use crate::key::{IndexChange, Key};
 
@@ -24,11 +22,6 @@ pub mod keys {
     /// Where a child agent is, and what became of it.
     pub fn subagent(account: &str, subagent_id: &SubagentId) -> Vec<u8> {
         Key::table("subagent").text(account).text(subagent_id.as_str()).into_bytes()
-    }
-
-    /// What the thread of a closed child agent came to: a `ThreadReadModel`.
-    pub fn closed_thread(account: &str, session_id: &SessionId, thread_id: &ThreadId) -> Vec<u8> {
-        Key::table("subagent_thread").text(account).text(session_id.as_str()).text(thread_id.as_str()).into_bytes()
     }
 
     /// All child agents within something, in order of spawning: direct ones, or everything below. The values are ids.
@@ -75,7 +68,6 @@ pub struct SubagentRow {
 pub(in super::super) struct RowDiff {
     spawned: Vec<Spawned>,
     closed: Vec<SubagentRecord>,
-    threads: Vec<ThreadReadModel>,
     /// The timers of those whose timer may change, as they were before.
     timers: BTreeMap<SubagentId, Option<Timestamp>>,
 }
@@ -106,12 +98,7 @@ impl RowDiff {
     }
 
     /// An event was applied.
-    pub(in super::super) fn saw(&mut self, state: &SessionState, event: &Event) {
-        let subagents = &state.subagents;
-        if matches!(event.fact, Fact::SubagentClosed(_)) {
-            // Nothing happens in it any more, and it is among the session's threads for a while yet.
-            self.threads.extend(thread_read_model(state, event.scope.thread_id.as_ref()));
-        }
+    pub(in super::super) fn saw(&mut self, subagents: &Subagents, event: &Event) {
         if !matches!(event.fact, Fact::SubagentSpawned(_)) {
             return;
         }
@@ -140,9 +127,6 @@ impl RowDiff {
             let key = keys::subagent(account, &record.subagent_id);
             let thread_id = record.thread_id.clone();
             put(changes, key, &SubagentRow { session_id: session_id.clone(), thread_id, record: Some(record) });
-        }
-        for thread in self.threads {
-            put(changes, keys::closed_thread(account, session_id, &thread.thread_id), &thread);
         }
         for (id, was) in self.timers {
             let is = subagents.get(&id).and_then(due);

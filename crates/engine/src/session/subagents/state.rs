@@ -1,16 +1,11 @@
-//! What is remembered of child agents that are not closed, bounded by `subagents_open_max`, and of the threads of the last few
-//! that were.
+//! What is remembered of child agents that are not closed, bounded by `subagents_open_max`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use factum_model::id::{SubagentId, ThreadId};
 use factum_model::subagent::SubagentRecord;
 use factum_model::{Scope, Timestamp};
 use serde::{Deserialize, Serialize};
-
-/// How many threads of closed child agents stay with the session; rows answer for the others. Few in tests, so that they
-/// leave all the time.
-pub(super) const CLOSED_THREADS_KEPT_MAX: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The open child agents of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,9 +14,6 @@ pub struct Subagents {
     pub(super) open: Vec<Subagent>,
     /// How many there ever were.
     pub(super) spawned: u64,
-    /// The threads of closed ones that are still among the session's, the last to be closed at the end.
-    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
-    pub(super) closed_threads: VecDeque<ThreadId>,
 }
 
 /// A child agent that is not closed.
@@ -46,9 +38,8 @@ impl Subagents {
         self.spawned == 0
     }
 
-    /// How many of the session's threads are of closed ones: nothing happens there any more.
-    pub(in super::super) fn closed_threads(&self) -> usize {
-        self.closed_threads.len()
+    pub(in super::super) fn is_open(&self, id: &SubagentId) -> bool {
+        self.get(id).is_some()
     }
 
     pub(super) fn get(&self, id: &SubagentId) -> Option<&Subagent> {

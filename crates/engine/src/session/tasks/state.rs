@@ -121,6 +121,10 @@ impl Tasks {
         !self.agenda.is_empty()
     }
 
+    pub(in super::super) fn is_open(&self, task_id: &TaskId) -> bool {
+        self.get(task_id).is_some_and(Task::is_open)
+    }
+
     /// How many are in memory.
     pub fn in_memory(&self) -> usize {
         self.tasks.len()

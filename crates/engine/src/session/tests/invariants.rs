@@ -8,6 +8,7 @@ use factum_model::{Event, Fact};
 
 use super::world::{ACCOUNT, World};
 use crate::IndexChange;
+use crate::session::resting::Owner;
 use crate::session::*;
 
 /// What the invariants remember of the past. Kept apart from the state, so that neither can hide the other's mistakes.
@@ -42,6 +43,7 @@ pub(super) fn check_invariants(world: &mut World, before: &SessionState, events:
     events.iter().for_each(|event| watch(&mut world.watch, event));
     turns_are_in_one_place(&world.state);
     actions_belong_to_waiting_calls(&world.state);
+    threads_rest_when_their_work_is_over(&world.state);
     index_mirrors_state(world, events);
     index_changes_once(before, &world.state, changes);
 }
@@ -56,6 +58,25 @@ fn replay(world: &mut World, before: &SessionState, events: &[Event]) {
         apply(&mut world.watch.shadow, &decoded);
     }
     assert_eq!(world.watch.shadow, world.state, "fold(decoded events) == state");
+}
+
+/// Threads are at rest exactly while what they were opened for has ended and nothing is under way in them.
+fn threads_rest_when_their_work_is_over(state: &SessionState) {
+    let mut rest = 0;
+    for thread in &state.threads {
+        let open = match thread.owner.as_deref() {
+            None => true,
+            Some(Owner::Task(task_id)) => state.tasks.is_open(task_id),
+            Some(Owner::Job(job_id)) => state.jobs.is_open(job_id),
+            Some(Owner::Subagent(subagent_id)) => state.subagents.is_open(subagent_id),
+        };
+        let asked = state.actions.iter().any(|action| action.thread_id == thread.thread_id);
+        let over = !open && !asked && thread.active.is_none() && thread.queue.is_empty();
+        assert_eq!(state.resting.contains(&thread.thread_id), over, "{:?}", thread.owner);
+        rest += usize::from(over);
+    }
+    assert_eq!(state.resting.len(), rest, "those at rest are among the session's");
+    assert!(rest <= 2, "{rest} threads at rest did not leave");
 }
 
 /// Follows the facts themselves: which calls may run, which turns are over, which actions are decided.

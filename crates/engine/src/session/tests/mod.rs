@@ -14,6 +14,7 @@ mod queue;
 mod read_models;
 mod recovery;
 mod reports;
+mod resting;
 mod story;
 mod subagents;
 mod timeouts;

@@ -1,5 +1,6 @@
 //! A parent: spawns child agents, speaks to them, waits for them and closes them with all that is below them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rand::RngExt;
@@ -9,6 +10,9 @@ use serde_json::{Value, json};
 use super::World;
 use super::hand::Hand;
 
+/// How many families a parent leaves alone at once: with the child of each, fewer than a session may have.
+const LEFT_ALONE_MAX: usize = 30;
+
 /// The session of a parent.
 pub(super) fn session(parent: usize) -> String {
     format!("family-{parent}")
@@ -16,6 +20,7 @@ pub(super) fn session(parent: usize) -> String {
 
 pub(super) async fn bring_up(world: Arc<World>, number: usize, mut rng: StdRng) {
     let mut hand = Hand::new(world, format!("agent://p{number}"), number + 2);
+    let mut left_alone = VecDeque::new();
     for made in 0.. {
         if hand.is_over() {
             return;
@@ -39,7 +44,14 @@ pub(super) async fn bring_up(world: Arc<World>, number: usize, mut rng: StdRng) 
             let params = json!({ "subagent_id": child, "idempotency_key": format!("resume {child}") });
             hand.write("resume_subagent", params).await.unwrap();
         }
-        close(&mut hand, &child, &mut rng).await;
+        if !close(&mut hand, &child, &mut rng).await {
+            left_alone.push_back(child);
+        }
+        if left_alone.len() > LEFT_ALONE_MAX
+            && let Some(oldest) = left_alone.pop_front()
+        {
+            close_now(&mut hand, &oldest).await;
+        }
     }
 }
 
@@ -54,16 +66,21 @@ async fn spawn(hand: &mut Hand, parent: usize, id: &str, more: Value) {
     hand.write("spawn_subagent", params).await.unwrap();
 }
 
-/// At once, after a while, or first the one and then the other.
-async fn close(hand: &mut Hand, id: &str, rng: &mut StdRng) {
-    let key = |how: &str| format!("close {id} {how}");
-    if rng.random_bool(0.5) {
-        let params =
-            json!({ "subagent_id": id, "grace_ms": rng.random_range(1..500), "idempotency_key": key("gently") });
+/// At once, after a while, or first the one and then the other. Some are left alone.
+async fn close(hand: &mut Hand, id: &str, rng: &mut StdRng) -> bool {
+    let (gently, now) = (rng.random_bool(0.5), rng.random_bool(0.5));
+    if gently {
+        let key = format!("close {id} gently");
+        let params = json!({ "subagent_id": id, "grace_ms": rng.random_range(1..500), "idempotency_key": key });
         hand.write("close_subagent", params).await.unwrap();
     }
-    if rng.random_bool(0.5) {
-        let params = json!({ "subagent_id": id, "idempotency_key": key("now") });
-        hand.write("close_subagent", params).await.unwrap();
+    if now {
+        close_now(hand, id).await;
     }
+    gently || now
+}
+
+async fn close_now(hand: &mut Hand, id: &str) {
+    let params = json!({ "subagent_id": id, "idempotency_key": format!("close {id} now") });
+    hand.write("close_subagent", params).await.unwrap();
 }

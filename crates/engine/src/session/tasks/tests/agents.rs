@@ -260,3 +260,18 @@ fn what_its_agent_keeps_belongs_to_the_task() {
     assert_eq!(kinds, [(Relationship::ProducedArtifact, EdgeStatus::Active)]);
     board.crash();
 }
+
+/// A graph may have more tasks than a session may have threads, as long as not all of them are at work at once.
+#[test]
+fn a_task_that_ended_makes_room_for_the_thread_of_another() {
+    let mut board = Board::new();
+    board.world.limits.threads_max = 2;
+    for name in ["a", "b", "c", "d"] {
+        board.task(name, json!({ "status": "queued", "agent": "demo" }));
+        board.turn_completes(name);
+        let waits = board.refused("create_task", json!({ "status": "queued", "agent": "demo" }));
+        assert_eq!(waits.message, "threads is 3, the limit is 2", "its task is open, and may be tried again there");
+        board.ok("complete_task", json!({ "task_id": name }));
+    }
+    assert_eq!(board.world.state.threads.len(), 3, "the main one, and two that rest");
+}

@@ -40,7 +40,7 @@ impl World {
     }
 
     /// As the shell does it: from the rows and the log.
-    fn retry_item(&mut self, job: &str, number: u64) -> Vec<String> {
+    pub(super) fn retry_item(&mut self, job: &str, number: u64) -> Vec<String> {
         let Some(row) = self.job_row(job) else { return vec!["no row".into()] };
         let created = self.created(row.created_sequence);
         let input = &created.items[number as usize - 1];
@@ -65,7 +65,7 @@ impl World {
     }
 
     /// Ends the turn that does an item.
-    fn end_item(&mut self, job: &str, number: u64, error: Option<Failure>) -> Vec<String> {
+    pub(super) fn end_item(&mut self, job: &str, number: u64, error: Option<Failure>) -> Vec<String> {
         let item = self.item(job, number).expect("an item");
         let (thread_id, turn_id) = (item.thread_id.expect("a thread"), item.turn_id.expect("a turn"));
         let active = self.state.thread(&thread_id).and_then(|thread| thread.active.as_ref());
@@ -131,7 +131,7 @@ impl World {
         self.job_row(job).expect("a job").record
     }
 
-    fn item(&self, job: &str, number: u64) -> Option<JobItem> {
+    pub(super) fn item(&self, job: &str, number: u64) -> Option<JobItem> {
         let row = self.index.get(&keys::item(ACCOUNT, &id(job), number))?;
         Some(serde_json::from_slice(row).expect("an item row"))
     }

@@ -2,14 +2,11 @@
 
 use factum_model::Refusal;
 use factum_model::commands::SpawnSubagent;
-use factum_model::read::ThreadReadModel;
-use factum_model::value::{Part, Status};
+use factum_model::value::Part;
 use serde_json::{Value, json};
 
 use super::super::world::*;
 use super::family::*;
-use crate::session::subagents::keys;
-use crate::session::thread_read_model;
 
 fn refused_limit(lines: &[String], expected: &str) {
     assert_eq!(lines, [format!("refused limit_exceeded: {expected}")]);
@@ -49,30 +46,6 @@ fn how_many_threads_a_session_has() {
         assert_eq!(spawn(&mut world, pair[1], None).len(), 4, "threads of closed ones do not count");
     }
     refused_limit(&spawn(&mut world, "f", None), "threads is 3, the limit is 2");
-}
-
-#[test]
-fn threads_of_children_that_were_closed_long_ago_leave_the_session_and_stay_readable() {
-    let mut world = World::idle();
-    let threads = ["a", "b", "c"].map(|name| {
-        spawn(&mut world, name, None);
-        record(&world, name).thread_id
-    });
-    let last_words = |world: &World, at: usize| -> Option<ThreadReadModel> {
-        let row = world.index.get(&keys::closed_thread(ACCOUNT, &id("s1"), &threads[at]))?;
-        Some(serde_json::from_slice(row).expect("a read model"))
-    };
-    for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
-        assert_eq!(last_words(&world, at), None, "an open one is in the state");
-        close(&mut world, name, None);
-        let seen = thread_read_model(&world.state, Some(&threads[at])).expect("just closed");
-        let told = last_words(&world, at).expect("a row");
-        assert_eq!(ThreadReadModel { as_of_sequence: told.as_of_sequence, ..seen }, told);
-        assert_eq!(told.status, Status::Cancelled);
-    }
-    let there: Vec<bool> = threads.iter().map(|thread| world.state.thread(thread).is_some()).collect();
-    assert_eq!(there, [false, true, true], "two are kept in tests");
-    assert_eq!(world.reindexed(), world.index, "the rows are a function of the facts");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::session::subagents::{self, SubagentRow, Within, keys};
 use crate::session::{Timer, TimerKind, decide_report, fire_timer, keys as session_keys};
 use crate::{Context, Decision, IndexChange};
 
-pub(super) fn spawn(world: &mut World, id: &str, parent: Option<&str>) -> Vec<String> {
+pub(in crate::session::tests) fn spawn(world: &mut World, id: &str, parent: Option<&str>) -> Vec<String> {
     spawn_with(world, json!({ "subagent_id": id, "parent_subagent_id": parent, "input": hello() }))
 }
 
@@ -43,7 +43,7 @@ pub(super) fn resume(world: &mut World, id: &str, input: Option<Value>) -> Vec<S
     told(world, |state, context| subagents::resume_subagent(state, &command, context))
 }
 
-pub(super) fn close(world: &mut World, id: &str, grace_ms: Option<u64>) -> Vec<String> {
+pub(in crate::session::tests) fn close(world: &mut World, id: &str, grace_ms: Option<u64>) -> Vec<String> {
     let command = parse(json!({ "subagent_id": id, "grace_ms": grace_ms, "reason": "enough" }));
     let row = row(world, id).expect("a row of a child agent");
     told(world, |state, context| subagents::close_subagent(state, &row, &command, context))
@@ -107,7 +107,7 @@ pub(super) fn row(world: &World, id: &str) -> Option<SubagentRow> {
 }
 
 /// As `list_subagents` shows it: from the state while it is open, from its row afterwards.
-pub(super) fn record(world: &World, id: &str) -> SubagentRecord {
+pub(in crate::session::tests) fn record(world: &World, id: &str) -> SubagentRecord {
     let open = subagents::subagent_record(&world.state, &id_of(id));
     let closed = row(world, id).and_then(|row| row.record);
     assert!(open.is_some() != closed.is_some(), "{id} is open or closed, not both and not neither");

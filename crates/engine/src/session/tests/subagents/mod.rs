@@ -2,7 +2,7 @@
 
 mod bounds;
 mod closing;
-mod family;
+pub(super) mod family;
 mod inherited;
 mod lists;
 mod properties;
