@@ -3,6 +3,7 @@
 //! The loop keeps nothing that is not in the facts, so where it was cut off does not matter: the next run reads the same
 //! facts and does the same thing next.
 
+use factum_model::Trace;
 use factum_model::events::ToolEntry;
 use factum_model::report::{Report, Runner};
 use factum_model::value::{Metadata, Part};
@@ -22,6 +23,8 @@ pub struct Turn {
     pub options: Metadata,
     /// All facts of this turn so far, folded.
     pub transcript: Transcript,
+    /// The trace context that its facts belong to.
+    pub trace: Trace,
     /// The open request to the model is this run's own: the commit that started the turn announced it. Without this, an
     /// open request is what an earlier run left behind.
     pub opened: bool,

@@ -1,7 +1,7 @@
 //! Digests of JSON by meaning: the order of keys does not matter, the content does.
 
 use factum_model::{Command, Refusal};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
@@ -69,7 +69,18 @@ pub(crate) fn write_canonical(value: &Value, out: &mut Vec<u8>) {
             }
             out.push(b']');
         }
+        Value::Number(number) => write_number(number, out),
         scalar => write_scalar(scalar, out),
+    }
+}
+
+/// A number is what it is worth, as RFC 8785 has it: `1`, `1.0` and `1e0` are one.
+fn write_number(number: &Number, out: &mut Vec<u8>) {
+    /// Up to here every whole number is a float of its own.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    match number.as_f64().filter(|value| number.is_f64() && value.fract() == 0.0 && value.abs() <= EXACT_MAX) {
+        Some(whole) => write_scalar(&(whole as i64), out),
+        None => write_scalar(number, out),
     }
 }
 
@@ -104,5 +115,18 @@ mod tests {
         assert_eq!(digest_of(&one), digest_of(&same));
         assert_ne!(digest_of(&one), digest_of(&other));
         assert_eq!(canonical_json(&same), r#"{"a":1,"b":{"x":[1,2],"y":null}}"#);
+    }
+
+    #[test]
+    fn a_number_is_what_it_is_worth() {
+        let digest = |text: &str| digest_of(&serde_json::from_str(text).expect("a number"));
+        for text in ["1.0", "1e0", "10e-1"] {
+            assert_eq!(digest(text), digest("1"), "{text}");
+        }
+        assert_eq!(digest("-0.0"), digest("0"));
+        for other in ["1.5", "2", "\"1\"", "9007199254740993"] {
+            assert_ne!(digest(other), digest("1"), "{other}");
+        }
+        assert_ne!(digest("9007199254740993"), digest("9007199254740992"), "whole numbers stay exact");
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::events::{ActionType, QueueEntry};
+use crate::events::{ActionType, OnTimeout, QueueEntry};
 use crate::id::*;
 use crate::job::JobRecord;
 use crate::subagent::SubagentRecord;
@@ -119,6 +119,8 @@ wire! {
         pub prompt: String,
         pub decisions: Vec<String>,
         pub input_schema: Option<Value>,
+        /// Which rule or policy asks.
+        pub policy: Option<String>,
         pub thread_id: ThreadId,
         pub turn_id: Option<TurnId>,
         pub tool_call_id: Option<ToolCallId>,
@@ -126,6 +128,8 @@ wire! {
         pub arguments_digest: Option<String>,
         pub required_at: Timestamp,
         pub timeout_at: Option<Timestamp>,
+        /// What becomes of it then.
+        pub on_timeout: OnTimeout,
         pub sequence: u64,
     }
 

@@ -1,4 +1,5 @@
-//! The feed: every stream of an account in the order of the store, behind an opaque cursor.
+//! The feed: every stream the caller may see, in the order of the store, behind an opaque cursor: the sessions of the account,
+//! and the channels that they may read at the moment.
 
 use bytes::Bytes;
 use factum_model::Refusal;
@@ -7,6 +8,7 @@ use factum_store::{Position, ReadLimit};
 
 use crate::caller::Caller;
 use crate::error::read_refusal;
+use crate::messaging::ChannelsSeen;
 use crate::runtime::Runtime;
 
 const PURPOSE: &str = "feed";
@@ -39,12 +41,13 @@ struct Place {
 const START: Place = Place { position: 0, records: 0 };
 
 impl Runtime {
-    /// The next events of the account behind a cursor, from the beginning where there is none.
+    /// The next events behind a cursor, from the beginning where there is none.
     pub async fn feed(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<FeedPage, Refusal> {
         caller.require(Scope::SessionsRead)?;
         let place = cursor.map_or(Ok(START), |cursor| self.open_place(caller, cursor))?;
         let mut page = FeedPage { events: Vec::new(), cursor: String::new(), has_more: false };
         let mut at = place;
+        let mut channels = ChannelsSeen::of(caller);
         // A commit that was given in part is read again: its position is behind the one before it.
         let from = if place.records > 0 { place.position.saturating_sub(1) } else { place.position };
         let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: 4 << 20 };
@@ -52,7 +55,7 @@ impl Runtime {
         for commit in commits {
             let given = if commit.position == place.position { place.records as usize } else { 0 };
             let whole = Place { position: commit.position, records: commit.records.len() as u32 };
-            if *commit.partition != *caller.account {
+            if *commit.partition != *caller.account && !channels.may_read(self, caller, &commit).await? {
                 at = whole;
                 continue;
             }

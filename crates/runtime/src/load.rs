@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::cell::Cell;
-use crate::commit::{Accept, Actor, Pending};
+use crate::commit::{Accept, Actor, Pending, wait_for};
 use crate::error::{append_refusal, read_refusal};
 use crate::runtime::Runtime;
 
@@ -71,8 +71,11 @@ impl Runtime {
         loop {
             let cell = self.find::<S>(account, id).await?;
             self.ensure_loaded(&cell).await?;
-            let Some(decide) = self.try_decide(&cell, actor, accept, &mut decide) else { continue };
-            return decide?.durable(&cell).await;
+            let Some(pending) = self.try_decide(&cell, actor, accept, &mut decide) else { continue };
+            return match pending {
+                Ok(pending) => pending.durable(&cell).await,
+                Err(refusal) => Err(refused_by_what_lasts(&cell, refusal).await),
+            };
         }
     }
 
@@ -90,7 +93,10 @@ impl Runtime {
         loop {
             let cell = self.new_cell::<S>(account, id);
             let Some(pending) = self.try_begin(&cell, actor, accept, &mut decide) else { continue };
-            return pending?.durable(&cell).await.map(|(output, _)| output);
+            return match pending {
+                Ok(pending) => pending.durable(&cell).await.map(|(output, _)| output),
+                Err(refusal) => Err(refused_by_what_lasts(&cell, refusal).await),
+            };
         }
     }
 
@@ -286,4 +292,11 @@ impl Runtime {
         *sequence = receipt.last_sequence;
         Ok(*sequence)
     }
+}
+
+/// A refusal says something about the state as well, so it is told when what it was decided on is durable: whoever asks why
+/// finds the reason, and a crash cannot take it back.
+async fn refused_by_what_lasts<S: Aggregate>(cell: &Cell<S>, refusal: Refusal) -> Refusal {
+    let sequence = cell.live.lock().state.as_deref().map_or(0, S::sequence);
+    wait_for(cell, sequence).await.err().unwrap_or(refusal)
 }

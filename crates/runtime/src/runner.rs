@@ -97,7 +97,13 @@ fn opens(commit: &[Event], turn_id: &TurnId) -> bool {
 
 /// One pass of the agent over the turn.
 async fn work(runtime: &Runtime, cell: &Arc<SessionCell>, turn: Box<Turn>) {
-    let host = TurnHost { runtime: runtime.clone(), cell: cell.clone(), runner: turn.runner.clone() };
+    let host = TurnHost {
+        runtime: runtime.clone(),
+        cell: cell.clone(),
+        runner: turn.runner.clone(),
+        principal: format!("agent://{}", turn.agent),
+        trace: turn.trace.clone(),
+    };
     let Some(agent) = runtime.0.agents.get(&turn.agent) else {
         let message = format!("there is no agent named {:?} here any more", turn.agent);
         Box::pin(host.fail("agent_unavailable", message)).await;
@@ -124,6 +130,9 @@ struct TurnHost {
     runtime: Runtime,
     cell: Arc<SessionCell>,
     runner: Runner,
+    /// On whose behalf it reports: the agent.
+    principal: String,
+    trace: Trace,
 }
 
 impl TurnHost {
@@ -136,8 +145,7 @@ impl TurnHost {
     }
 
     async fn try_report(&self, report: Report) -> Result<Arc<Vec<Event>>, Refusal> {
-        let principal = format!("agent://{}", self.runner.turn_id);
-        let actor = Actor { principal: &principal, trace: &Trace::default(), through: None };
+        let actor = Actor { principal: &self.principal, trace: &self.trace, through: None };
         let decide = |state: &factum_engine::session::SessionState, context: &mut factum_engine::Context<'_>| {
             decide_report(state, &self.runner, report, context)
         };
@@ -179,7 +187,7 @@ impl Host for TurnHost {
         message: &str,
     ) -> Result<Result<ToolOutput, Failure>, Stopped> {
         let work = GivenAway { tool_call_id: call, peer, message };
-        crate::delegations::run_tool(&self.runtime, &self.cell, &self.runner, work).await
+        crate::delegations::run_tool(&self.runtime, &self.cell, (&self.runner, &self.principal), work).await
     }
 }
 

@@ -8,7 +8,7 @@ use factum_engine::session::SessionState;
 use factum_model::id::{ThreadId, TurnId};
 use factum_model::report::Runner;
 use factum_model::value::{Metadata, Part};
-use factum_model::{Event, Fact, Refusal};
+use factum_model::{Event, Fact, Refusal, Trace};
 use factum_store::ReadLimit;
 
 use crate::error::read_refusal;
@@ -94,21 +94,26 @@ impl Active {
 struct Facts {
     transcript: Transcript,
     submitted: Option<(Vec<Part>, Metadata)>,
+    /// The context it was submitted in, which everything it leads to belongs to.
+    trace: Trace,
 }
 
 impl Facts {
     fn new(turn_id: &TurnId) -> Self {
-        Self { transcript: Transcript::new(turn_id.clone()), submitted: None }
+        Self { transcript: Transcript::new(turn_id.clone()), submitted: None, trace: Trace::default() }
     }
 
     /// Adds events of the session; those of other turns do not count.
     fn add(&mut self, events: &[Event]) {
         let submitted = events.iter().find_map(|event| match &event.fact {
-            Fact::TurnSubmitted(fact) if event.scope.turn_id.as_ref() == Some(self.transcript.turn_id()) => Some(fact),
+            Fact::TurnSubmitted(fact) if event.scope.turn_id.as_ref() == Some(self.transcript.turn_id()) => {
+                Some((fact, &event.trace))
+            }
             _ => None,
         });
-        if let Some(fact) = submitted {
+        if let Some((fact, trace)) = submitted {
             self.submitted = Some((fact.input.clone(), fact.options.clone()));
+            self.trace = trace.clone();
         }
         self.transcript.extend(events);
     }
@@ -117,7 +122,7 @@ impl Facts {
     fn into_turn(self, active: Active, thread_id: &ThreadId, turn_id: &TurnId) -> Option<Box<Turn>> {
         let (input, options) = self.submitted?;
         let runner = Runner { thread_id: thread_id.clone(), turn_id: turn_id.clone(), attempt: active.attempt };
-        let Facts { transcript, .. } = self;
-        Some(Box::new(Turn { runner, agent: active.agent, input, options, transcript, opened: false }))
+        let Facts { transcript, trace, .. } = self;
+        Some(Box::new(Turn { runner, agent: active.agent, input, options, transcript, trace, opened: false }))
     }
 }

@@ -178,7 +178,7 @@ impl World {
         let thread = &inner.state.threads[0];
         let attempt = thread.active.as_ref().map_or(1, |active| active.attempt);
         let runner = Runner { thread_id: thread.thread_id.clone(), turn_id, attempt };
-        Turn { runner, agent: "test".to_owned(), input, options, transcript, opened }
+        Turn { runner, agent: "test".to_owned(), input, options, transcript, trace: Trace::default(), opened }
     }
 
     /// One run. `None` is a crash.

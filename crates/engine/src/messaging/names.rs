@@ -7,7 +7,7 @@ pub fn stream_name(account: &str, channel_id: &MessagingChannelId) -> String {
     ["messaging/", account, "/", channel_id.as_str()].concat()
 }
 
-/// Not an account's name, so that an account's feed never shows what is said in its channels.
+/// Not an account's name: a feed shows what is said in channels only to those who may read them.
 pub fn partition_name(account: &str) -> String {
     format!("*messaging/{account}")
 }

@@ -181,7 +181,15 @@ fn fail_turn(state: &mut SessionState, event: &Event, fact: &TurnFailed) {
         Status::Cancelled => thread.diagnostics.turns_cancelled += 1,
         _ => {
             thread.diagnostics.turns_failed += 1;
-            incident(state, event, &fact.error.category, &fact.error.message);
+            // What made it fail is an incident already where that was a fact of its own.
+            let told = thread.incidents.back().is_some_and(|last| {
+                let same =
+                    (last.kind.as_str(), last.message.as_str()) == (&fact.error.category, &*kept(&fact.error.message));
+                same && last.turn_id == event.scope.turn_id
+            });
+            if !told {
+                incident(state, event, &fact.error.category, &fact.error.message);
+            }
         }
     }
     end_turn(state, event, fact.status, None, Some(&fact.error), None);

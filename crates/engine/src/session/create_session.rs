@@ -28,7 +28,7 @@ pub fn create_session(
     Ok(Decision { output: CreateSessionResult { session_id: session_id.clone(), thread_id, sequence }, events })
 }
 
-/// The facts of a new session with its main thread; also the first facts of a turn that brings its session along.
+/// The facts of a new session with its main thread.
 pub(super) fn begin(
     session_id: &SessionId,
     agent: &str,
@@ -37,8 +37,22 @@ pub(super) fn begin(
     context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) -> ThreadId {
-    let scope = Scope::default().session_id(session_id);
     let thread_id = context.thread_id();
+    begin_with(session_id, &thread_id, agent, title, metadata, context, events);
+    thread_id
+}
+
+/// The same with a main thread whose id the caller chose; the first facts of a turn that brings its session along.
+pub(super) fn begin_with(
+    session_id: &SessionId,
+    thread_id: &ThreadId,
+    agent: &str,
+    title: Option<String>,
+    metadata: Metadata,
+    context: &Context<'_>,
+    events: &mut Vec<NewEvent>,
+) {
+    let scope = Scope::default().session_id(session_id);
     events.push(NewEvent::new(
         scope.clone(),
         SessionCreated {
@@ -50,8 +64,7 @@ pub(super) fn begin(
         },
     ));
     events.push(NewEvent::new(
-        scope.thread_id(&thread_id),
+        scope.thread_id(thread_id),
         ThreadStarted { agent: agent.to_owned(), origin: ThreadOrigin::Session, title: None, parent_thread_id: None },
     ));
-    thread_id
 }

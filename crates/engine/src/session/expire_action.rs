@@ -9,6 +9,7 @@ use super::lookup::{active_turn, require_session};
 use super::respond_action::{Answer, resolve};
 use super::state::SessionState;
 use super::tasks::actions_changed;
+use super::tasks::inbound::decided_here;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::Verdict;
 use crate::context::{Context, Decision};
@@ -27,9 +28,13 @@ pub fn expire_action(
             Answer { decision: "timeout", payload: None, by: context.caller, source: ResolutionSource::Timeout };
         match action.required.on_timeout {
             OnTimeout::Wait => {}
-            OnTimeout::Deny => resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events),
+            OnTimeout::Deny => {
+                resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
+                events.extend(decided_here(state, shell, action, &answer, Verdict::Deny));
+            }
             OnTimeout::Cancel => {
                 resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
+                events.extend(decided_here(state, shell, action, &answer, Verdict::Deny));
                 let turn = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id));
                 if let Some((thread, turn)) = turn {
                     let error = failure("timeout", "nobody answered in time", false);

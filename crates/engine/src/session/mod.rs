@@ -3,6 +3,7 @@
 //! `state` is what is remembered, `apply` the only code that changes it, and each command file decides without changing
 //! anything. History is not here: it is in the log, so the state stays small however long a session gets.
 
+mod answer_schema;
 mod apply;
 mod create_session;
 pub mod delegations;
@@ -57,7 +58,7 @@ pub use respond_action::{CHANNEL_SCOPED, respond_action};
 pub use resting::left_thread_key;
 pub use resume_thread::resume_thread;
 pub use state::{ActiveTurn, CallState, OpenAction, OpenCall, OpenModelRequest, SessionState, Shell, Thread};
-pub use submit_turn::submit_turn;
+pub use submit_turn::{submit_turn, unknown_thread};
 pub use timers::fire_timer;
 pub use update_session::update_session;
 pub use verdict::{Verdict, answer_text, verdict};

@@ -137,6 +137,7 @@ fn pending_action(action: &OpenAction) -> PendingAction {
         prompt: required.prompt.clone(),
         decisions: required.decisions.clone(),
         input_schema: required.input_schema.clone(),
+        policy: required.policy.clone(),
         thread_id: action.thread_id.clone(),
         turn_id: action.turn_id.clone(),
         tool_call_id: action.tool_call_id.clone(),
@@ -144,6 +145,7 @@ fn pending_action(action: &OpenAction) -> PendingAction {
         arguments_digest: required.arguments_digest.clone(),
         required_at: action.required_at,
         timeout_at: required.timeout_at,
+        on_timeout: required.on_timeout,
         sequence: action.sequence,
     }
 }

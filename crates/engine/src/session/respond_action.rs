@@ -6,10 +6,12 @@ use factum_model::value::Status;
 use factum_model::{ErrorCode, NewEvent, Refusal, Scope};
 use serde_json::{Value, json};
 
+use super::answer_schema::check_answer;
 use super::delegations;
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
 use super::tasks::actions_changed;
+use super::tasks::inbound::decided_here;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::{Verdict, answer_text, is_word, verdict};
 use crate::context::{Context, Decision};
@@ -33,6 +35,7 @@ pub fn respond_action(
     check_channel(action, context)?;
     let verdict =
         verdict(&action.required, &command.decision).ok_or_else(|| not_understood(action, &command.decision))?;
+    check_answer(&action.required, verdict, &command.decision, command.payload.as_ref())?;
     let mut events = Vec::with_capacity(4);
     let answer = Answer {
         decision: &command.decision,
@@ -41,6 +44,7 @@ pub fn respond_action(
         source: ResolutionSource::Response,
     };
     resolve(state, shell, action, verdict, &answer, context, &mut events);
+    events.extend(decided_here(state, shell, action, &answer, verdict));
     if let Some(turn_id) = &action.turn_id {
         actions_changed(state, turn_id, context, &mut events);
     }

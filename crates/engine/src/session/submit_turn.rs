@@ -6,10 +6,11 @@ use factum_model::id::{SessionId, ThreadId, TurnId};
 use factum_model::value::{Metadata, OnBusy, Part, Status};
 use factum_model::{NewEvent, Refusal, Scope};
 
-use super::create_session::begin;
+use super::create_session::begin_with;
 use super::lookup::{require_thread, turn_scope};
 use super::state::{SessionState, Shell, Thread};
 use super::text::clip;
+use super::thread_start::open_named;
 use super::turn_end::{End, end_turn, failure};
 use super::turn_start::start_turn;
 use crate::context::{Context, Decision, check};
@@ -17,7 +18,8 @@ use crate::context::{Context, Decision, check};
 /// How many characters of the first input become the title of a session that has none.
 const TITLE_FROM_INPUT_CHARS: usize = 80;
 
-/// `session_id` is the stream the shell chose: the named session, or a new one. `agent` is resolved and known.
+/// `session_id` is the stream the shell chose: the named session, or a new one. `agent` is resolved and known. A thread
+/// that is named and not there is opened; that it has not left the session is for the shell to know.
 pub fn submit_turn(
     state: &SessionState,
     session_id: &SessionId,
@@ -31,11 +33,20 @@ pub fn submit_turn(
     let (thread_id, status, queue_position) = match &state.shell {
         None => (start_session(session_id, agent, &turn_id, command, context, &mut events)?, Status::Accepted, None),
         Some(shell) => {
-            let thread = require_thread(state, command.thread_id.as_ref())?;
-            super::subagents::takes_input(state, thread)?;
             refuse_known(state, &turn_id)?;
-            let (status, position) = place(state, shell, thread, agent, &turn_id, command, context, &mut events)?;
-            (thread.thread_id.clone(), status, position)
+            match unknown_thread(state, command) {
+                Some(thread_id) => {
+                    open_named(state, shell, thread_id, agent, context, &mut events)?;
+                    accept(turn_scope(shell, thread_id, &turn_id), agent, command, context, &mut events);
+                    (thread_id.clone(), Status::Accepted, None)
+                }
+                None => {
+                    let thread = require_thread(state, command.thread_id.as_ref())?;
+                    super::subagents::takes_input(state, thread)?;
+                    let (status, at) = place(state, shell, thread, agent, &turn_id, command, context, &mut events)?;
+                    (thread.thread_id.clone(), status, at)
+                }
+            }
         }
     };
     let sequence = context.sequence_after(state.sequence, &events);
@@ -44,6 +55,11 @@ pub fn submit_turn(
         output: SubmitTurnResult { session_id, thread_id, turn_id, task_id: None, status, queue_position, sequence },
         events,
     })
+}
+
+/// The thread that the command names, where the session has none of that id.
+pub fn unknown_thread<'a>(state: &SessionState, command: &'a SubmitTurn) -> Option<&'a ThreadId> {
+    command.thread_id.as_ref().filter(|thread_id| state.thread(thread_id).is_none())
 }
 
 fn check_input(command: &SubmitTurn, context: &Context<'_>) -> Result<(), Refusal> {
@@ -75,11 +91,8 @@ fn start_session(
     context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) -> Result<ThreadId, Refusal> {
-    // A thread of a session that does not exist cannot exist either.
-    if command.thread_id.is_some() {
-        return Err(Refusal::not_found());
-    }
-    let thread_id = begin(session_id, agent, title_from(&command.input), Metadata::new(), context, events);
+    let thread_id = command.thread_id.clone().unwrap_or_else(|| context.thread_id());
+    begin_with(session_id, &thread_id, agent, title_from(&command.input), Metadata::new(), context, events);
     let scope = Scope::default().session_id(session_id).thread_id(&thread_id).turn_id(turn_id);
     accept(scope, agent, command, context, events);
     Ok(thread_id)

@@ -1,11 +1,13 @@
-//! Threads that the runtime opens by itself, for a task, a job or a child agent, and the turns it submits there.
+//! Threads beside the main one: those that the runtime opens by itself, for a task, a job or a child agent, with the turns
+//! it submits there, and those that a caller names.
 
 use factum_model::events::{QueueChange, QueueChanged, QueueEntry, ThreadOrigin, ThreadStarted, TurnSubmitted};
 use factum_model::id::{ThreadId, TurnId};
 use factum_model::value::{Metadata, OnBusy, Part, Status};
 use factum_model::{NewEvent, Refusal, Scope};
 
-use super::state::SessionState;
+use super::lookup::thread_scope;
+use super::state::{SessionState, Shell};
 use super::turn_end::queue_order;
 use super::turn_start::start_turn;
 use crate::context::{Context, check};
@@ -22,13 +24,33 @@ pub(super) fn open_thread(
     context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) -> Result<ThreadId, Refusal> {
-    let opening = events.iter().filter(|event| matches!(event.fact, factum_model::Fact::ThreadStarted(_))).count();
-    let open = state.threads.len() - state.resting.len();
-    check("threads", open + opening + 1, context.limits.threads_max)?;
+    check_room(state, context, events)?;
     let thread_id = context.thread_id();
     let fact = ThreadStarted { agent: agent.to_owned(), origin, title, parent_thread_id };
     events.push(NewEvent::new(scope.clone().thread_id(&thread_id), fact));
     Ok(thread_id)
+}
+
+/// Opens a thread beside the main one, by the id that somebody chose for it.
+pub(super) fn open_named(
+    state: &SessionState,
+    shell: &Shell,
+    thread_id: &ThreadId,
+    agent: &str,
+    context: &Context<'_>,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Refusal> {
+    check_room(state, context, events)?;
+    let (agent, origin) = (agent.to_owned(), ThreadOrigin::Session);
+    let fact = ThreadStarted { agent, origin, title: None, parent_thread_id: None };
+    events.push(NewEvent::new(thread_scope(shell, thread_id), fact));
+    Ok(())
+}
+
+fn check_room(state: &SessionState, context: &Context<'_>, events: &[NewEvent]) -> Result<(), Refusal> {
+    let opening = events.iter().filter(|event| matches!(event.fact, factum_model::Fact::ThreadStarted(_))).count();
+    let open = state.threads.len() - state.resting.len();
+    check("threads", open + opening + 1, context.limits.threads_max)
 }
 
 /// Input for a thread's agent: starts at once where the thread is idle, waits in its queue otherwise. A thread whose

@@ -42,6 +42,11 @@ pub(super) fn is_word(decision: &str, word: &str) -> bool {
     decision.trim().eq_ignore_ascii_case(word)
 }
 
+/// Whether a text is a decision of a permission request, as a whole.
+pub(super) fn is_decision(text: &str) -> bool {
+    permission(&text.trim().to_ascii_lowercase()).is_some()
+}
+
 fn permission(word: &str) -> Option<Verdict> {
     if ALLOW.contains(&word) {
         return Some(Verdict::Allow);

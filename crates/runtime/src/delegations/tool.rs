@@ -33,12 +33,11 @@ const RECORD_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) async fn run(
     runtime: &Runtime,
     cell: &SessionCell,
-    runner: &Runner,
+    (runner, principal): (&Runner, &str),
     work: GivenAway<'_>,
 ) -> Result<Result<ToolOutput, Failure>, Stopped> {
     let stopped = |refusal: Refusal| Stopped { reason: refusal.message };
-    let principal = format!("agent://{}", runner.turn_id);
-    let caller = Caller::new(&principal, &cell.account, Scopes::admin());
+    let caller = Caller::new(principal, &cell.account, Scopes::admin());
     if let Err(refusal) = runtime.require_peer([work.peer]) {
         return Ok(Err(failure("peer_unknown", refusal.message)));
     }

@@ -1,6 +1,6 @@
-//! `submit_turn`: into a session that exists, or into a new one.
+//! `submit_turn`: into a session that exists, or into a new one. A session or thread that is named and missing is created.
 
-use factum_engine::session::{SessionState, submit_turn};
+use factum_engine::session::{SessionState, submit_turn, unknown_thread};
 use factum_engine::{Context, Decision};
 use factum_model::commands::{SubmitTurn, SubmitTurnResult};
 use factum_model::id::SessionId;
@@ -20,7 +20,7 @@ impl Handle<SubmitTurn> for Runtime {
         };
         match &command.session_id {
             Some(session_id) => self.submit_to_existing(caller, session_id, &command, &accept).await,
-            None => self.submit_to_new(caller, &command, &accept).await,
+            None => self.submit_to_new(caller, &self.new_session_id(), &command, &accept).await,
         }
     }
 }
@@ -33,36 +33,46 @@ impl Runtime {
         command: &SubmitTurn,
         accept: &Accept,
     ) -> Result<SubmitTurnResult, Refusal> {
-        let named = command.agent.as_deref().map(|agent| self.resolve_agent(Some(agent))).transpose();
         let actor = caller.actor();
-        let decide = |state: &SessionState, context: &mut Context<'_>| -> Result<Decision<_>, Refusal> {
-            // An agent that is not known is told only to those who may see the session.
-            let own = state.shell.as_ref().map(|shell| shell.agent.clone());
-            let agent = named?.or(own).ok_or_else(Refusal::not_found)?;
-            submit_turn(state, session_id, &agent, command, context)
-        };
-        match self.execute(&caller.account, session_id, &actor, accept, decide).await {
-            Ok((output, _)) => Ok(output),
-            Err(refusal) if refusal.code == ErrorCode::NotFound => {
-                let left = self.left_thread(caller, session_id, command.thread_id.as_ref(), None).await;
-                Err(left.map_or(refusal, |_| takes_no_more()))
+        let submit = |opens: bool| {
+            let named = command.agent.as_deref().map(|agent| self.resolve_agent(Some(agent))).transpose();
+            move |state: &SessionState, context: &mut Context<'_>| -> Result<Decision<_>, Refusal> {
+                // An agent that is not known is told only to those who may see the session.
+                let own = state.shell.as_ref().map(|shell| shell.agent.clone());
+                let agent = named?.or(own).ok_or_else(Refusal::not_found)?;
+                if !opens && unknown_thread(state, command).is_some() {
+                    return Err(Refusal::not_found());
+                }
+                submit_turn(state, session_id, &agent, command, context)
             }
-            Err(refusal) => Err(refusal),
+        };
+        let account = &caller.account;
+        match self.execute(account, session_id, &actor, accept, submit(false)).await {
+            Err(refusal) if refusal.code == ErrorCode::NotFound => {}
+            done => return done.map(|(output, _)| output),
         }
+        // Something that is named is not there: it comes to be, but for a thread that was there and has left.
+        if !self.is_there::<SessionState>(account, session_id).await? {
+            return self.submit_to_new(caller, session_id, command, accept).await;
+        }
+        if self.left_thread(caller, session_id, command.thread_id.as_ref(), None).await.is_ok() {
+            return Err(takes_no_more());
+        }
+        self.execute(account, session_id, &actor, accept, submit(true)).await.map(|(output, _)| output)
     }
 
     async fn submit_to_new(
         &self,
         caller: &Caller,
+        session_id: &SessionId,
         command: &SubmitTurn,
         accept: &Accept,
     ) -> Result<SubmitTurnResult, Refusal> {
         let agent = self.resolve_agent(command.agent.as_deref())?;
-        let session_id = self.new_session_id();
         let actor = caller.actor();
         let decide =
-            |state: &SessionState, context: &mut Context<'_>| submit_turn(state, &session_id, &agent, command, context);
-        self.begin(&caller.account, &session_id, &actor, accept, decide).await
+            |state: &SessionState, context: &mut Context<'_>| submit_turn(state, session_id, &agent, command, context);
+        self.begin(&caller.account, session_id, &actor, accept, decide).await
     }
 }
 

@@ -130,12 +130,17 @@ impl Runtime {
 
 /// As many as are wanted, where all are; more at a time where some are left out.
 fn step(command: &ReadChannelHistory, wanted: usize) -> u64 {
-    let filtered = command.author_ids.is_some() || command.thread_id.is_some();
+    let filtered = authors(command).is_some() || command.thread_id.is_some();
     if filtered { STEP } else { wanted as u64 }
 }
 
+/// Whose messages are wanted. Nobody named is everybody, whether the list is absent or empty.
+fn authors(command: &ReadChannelHistory) -> Option<&Vec<String>> {
+    command.author_ids.as_ref().filter(|authors| !authors.is_empty())
+}
+
 fn is_wanted(message: &MessageEvent, command: &ReadChannelHistory) -> bool {
-    let by_author = command.author_ids.as_ref().is_none_or(|authors| authors.contains(&message.author));
+    let by_author = authors(command).is_none_or(|authors| authors.contains(&message.author));
     // A thread's first message belongs to it, though it does not say so itself.
     let in_thread = |thread| message.thread_id.as_ref() == Some(thread) || message.id == *thread;
     by_author && command.thread_id.as_ref().is_none_or(in_thread)
@@ -146,7 +151,7 @@ fn purpose(caller: &Caller, channel_id: &MessagingChannelId, command: &ReadChann
         channel_id,
         command.since_sequence,
         command.since_timestamp,
-        command.author_ids,
+        authors(command),
         command.thread_id,
         command.direction.unwrap_or_default(),
     ]);

@@ -8,6 +8,7 @@ mod add_member;
 mod audit;
 mod create;
 mod delete;
+mod feed;
 mod gate;
 mod get;
 mod history;
@@ -35,6 +36,7 @@ use crate::cells::Cells;
 use crate::options::ShellLimits;
 use crate::runtime::Runtime;
 
+pub(crate) use feed::ChannelsSeen;
 pub(crate) use gate::Gate;
 pub(crate) use presence::Presence;
 pub use stream::{ChannelItem, ChannelStream};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use factum_model::ErrorCode;
-use factum_model::commands::{GetThreadRead, InterruptTurn, ReadEvents};
+use factum_model::commands::{GetThreadRead, InterruptTurn, ReadEvents, RespondAction};
 use factum_model::value::Status;
 use futures::FutureExt;
 
@@ -84,4 +84,27 @@ async fn a_caller_that_goes_away_has_still_committed() {
     let session_id = repeated.unwrap().unwrap().session_id;
     let thread = world.until(&session_id, Status::Completed).await;
     assert_eq!(thread.diagnostics.turns_submitted, 1);
+}
+
+/// First answer wins, and whoever comes second hears which it was, however close behind.
+#[tokio::test]
+async fn a_refusal_waits_for_what_it_is_about() {
+    let world = World::new().await;
+    let session_id = world.submit("approve: deploy").await.unwrap().session_id;
+    let action_id = world.until(&session_id, Status::WaitingPermission).await.pending_actions[0].action_id.clone();
+    let respond = |decision: &str| RespondAction {
+        action_id: action_id.clone(),
+        decision: decision.to_owned(),
+        payload: None,
+        idempotency_key: None,
+    };
+    world.store.pause();
+    let mut first = Box::pin(world.runtime.call(&world.caller, respond("deny")));
+    assert!(first.as_mut().now_or_never().is_none());
+    let mut second = Box::pin(world.runtime.call(&world.caller, respond("allow")));
+    assert!(second.as_mut().now_or_never().is_none(), "refused because of something that was not durable");
+    world.store.resume();
+    first.await.unwrap();
+    let refusal = second.await.unwrap_err();
+    assert_eq!((refusal.code, &refusal.details["decision"]), (ErrorCode::Conflict, &serde_json::json!("deny")));
 }

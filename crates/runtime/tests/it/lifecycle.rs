@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use factum_agent::script::Script;
-use factum_model::commands::RespondAction;
+use factum_model::commands::{GetSession, ReadEvents, RespondAction};
 use factum_model::value::Status;
+use factum_model::{Event, Trace};
 use factum_runtime::Agents;
 
 use crate::world::{World, turn};
@@ -98,4 +99,46 @@ async fn closing_right_after_a_command_does_not_hang() {
         world.submit("hello").await.unwrap();
         tokio::time::timeout(Duration::from_secs(20), world.runtime.close()).await.expect("close hung");
     }
+}
+
+/// The trace context of whoever submitted a turn goes on in everything that the turn does.
+#[tokio::test]
+async fn a_turn_keeps_the_trace_it_was_submitted_in() {
+    let mut world = World::new().await;
+    let trace =
+        Trace { trace_id: Some("4bf92f3577b34da6a3ce929d0e0e4736".into()), span_id: Some("00f067aa0ba902b7".into()) };
+    let mut traced = world.caller.clone();
+    traced.trace = trace.clone();
+    let session_id = world.runtime.call(&traced, turn("approve: it")).await.unwrap().session_id;
+    let waiting = world.until(&session_id, Status::WaitingPermission).await;
+    world.restart(Agents::demo()).await;
+    let action_id = waiting.pending_actions[0].action_id.clone();
+    let answer = RespondAction { action_id, decision: "allow".to_owned(), payload: None, idempotency_key: None };
+    world.runtime.call(&world.caller, answer).await.unwrap();
+    world.until(&session_id, Status::Completed).await;
+    let page = ReadEvents { session_id, after: None, before: None, limit: Some(200) };
+    let page = world.runtime.call(&world.caller, page).await.unwrap();
+    let events = page.events.iter().map(|event| Event::decode(event.get().as_bytes()).unwrap());
+    let without: Vec<&str> = events.filter(|event| event.trace != trace).map(|event| event.fact.type_name()).collect();
+    assert_eq!(without, ["action.resolved"], "somebody else said that");
+}
+
+/// WIRE: a missing session or thread is created, so whoever names their own ids needs no other command first.
+#[tokio::test]
+async fn a_turn_brings_along_the_session_and_the_thread_it_names() {
+    let world = World::new().await;
+    let submit = async |thread: Option<&str>| {
+        let mut command = turn("hello");
+        command.session_id = Some("mine".parse().unwrap());
+        command.thread_id = thread.map(|thread| thread.parse().unwrap());
+        world.runtime.call(&world.caller, command).await.unwrap()
+    };
+    let first = submit(None).await;
+    assert_eq!(first.session_id.as_str(), "mine");
+    assert_eq!(submit(None).await.thread_id, first.thread_id, "the main thread");
+    let side = submit(Some("side")).await;
+    assert_eq!((side.thread_id.as_str(), side.status), ("side", Status::Accepted));
+    assert_eq!(submit(Some("side")).await.thread_id, side.thread_id);
+    let session = GetSession { session_id: first.session_id, window: None, as_of: None };
+    assert_eq!(world.runtime.call(&world.caller, session).await.unwrap().threads.len(), 2);
 }

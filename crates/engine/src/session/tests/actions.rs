@@ -1,6 +1,7 @@
 //! Actions: what each answer means, and that nothing but an answer allows anything.
 
 use factum_model::Fact;
+use factum_model::report::Gate;
 use factum_model::value::Effect;
 use serde_json::{Value, json};
 
@@ -60,6 +61,34 @@ fn a_question_is_answered_or_declined() {
         let mut world = World::idle();
         world.with_calls(vec![question("ask")]);
         assert_eq!(world.respond_with(0, params.clone()), expected, "{params}");
+    }
+}
+
+/// A wrong answer is told to whoever gave it, not to whoever asked.
+#[test]
+fn an_answer_has_to_fit_the_schema_of_its_question() {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let table = [
+        (schema.clone(), json!({ "decision": "answer", "payload": { "n": 7 } }), true),
+        (schema.clone(), json!({ "decision": "{\"n\":7}" }), true),
+        (schema.clone(), json!({ "decision": "answer", "payload": { "text": "{\"n\":7}" } }), true),
+        (schema.clone(), json!({ "decision": "decline" }), true),
+        (schema.clone(), json!({ "decision": "answer", "payload": { "n": "seven" } }), false),
+        (schema.clone(), json!({ "decision": "answer", "payload": null }), false),
+        (schema, json!({ "decision": "seven" }), false),
+        (json!({ "type": "string", "maxLength": 4 }), json!({ "decision": "blue" }), true),
+        (json!({ "type": "string", "maxLength": 4 }), json!({ "decision": "green" }), false),
+        (json!({ "type": "nonsense" }), json!({ "decision": "anything" }), true),
+    ];
+    for (schema, params, fits) in table {
+        let mut world = World::idle();
+        let mut asks = question("ask");
+        let Gate::Question { input_schema, .. } = &mut asks.gate else { panic!("a question") };
+        *input_schema = Some(schema);
+        world.with_calls(vec![asks]);
+        let told = world.respond_with(0, params.clone());
+        assert_eq!(told[0].starts_with("action.resolved"), fits, "{params}: {told:?}");
+        assert_eq!(world.state.actions.is_empty(), fits, "{params}: it stays open");
     }
 }
 

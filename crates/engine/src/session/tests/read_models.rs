@@ -132,7 +132,7 @@ fn a_thread_shows_its_turn_its_calls_its_actions_and_its_queue() {
             "action_id": action(0), "action_type": "tool_permission", "prompt": "May it run?",
             "decisions": ["allow", "deny"], "thread_id": world.main().thread_id, "turn_id": "t1",
             "tool_call_id": world.call("rm").tool_call_id, "tool_name": "rm",
-            "arguments_digest": world.call("rm").arguments_digest, "required_at": at(0),
+            "arguments_digest": world.call("rm").arguments_digest, "required_at": at(0), "on_timeout": "wait",
             "sequence": world.state.actions[0].sequence,
         })
     );

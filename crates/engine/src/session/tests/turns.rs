@@ -105,7 +105,6 @@ fn a_turn_names_what_exists() {
     let two = |w: &mut World| w.submit_all(&["t1", "t2"]);
     check("active id", two, |w| w.submit("t1", OnBusy::Interrupt), conflict);
     check("queued id", two, |w| w.submit("t2", OnBusy::Queue), conflict);
-    check("unknown thread", |_| {}, |w| w.submit_told(json!({ "thread_id": "nowhere" })), not_found);
     check(
         "no input",
         |_| {},
@@ -113,11 +112,29 @@ fn a_turn_names_what_exists() {
         &["refused invalid_params: input needs at least one part, such as {\"type\":\"text\",\"text\":\"hello\"}"],
     );
     let mut world = World::new();
-    assert_eq!(world.submit_told(json!({ "thread_id": "nowhere" })), not_found, "a thread of no session");
     assert_eq!(world.interrupt(json!({})), not_found, "nothing of a session that does not exist");
     assert_eq!(world.recover(), not_found);
     let twice = World::idle().create(json!({})).err().expect("refused");
     assert_eq!(refused(&twice), ["refused conflict: a session with this id exists already"]);
+}
+
+/// A missing session or thread is created, under the id that names it.
+#[test]
+fn a_turn_brings_along_what_it_names() {
+    let turn = ["turn.submitted t1 accepted", "turn.started t1 #1"];
+    let mut world = World::new();
+    let told = world.submit_told(json!({ "turn_id": "t1", "thread_id": "first" }));
+    assert_eq!(told[..2], ["session.created", "thread.started"]);
+    assert_eq!(told[2..], turn);
+    let told = world.submit_told(json!({ "turn_id": "t2", "thread_id": "second" }));
+    assert_eq!(told, ["thread.started", "turn.submitted t2 accepted", "turn.started t2 #1"]);
+    let threads: Vec<&str> = world.state.threads.iter().map(|thread| thread.thread_id.as_str()).collect();
+    assert_eq!(threads, ["first", "second"]);
+    let told = world.submit_told(json!({ "turn_id": "t3", "thread_id": "second" }));
+    assert_eq!(told[0], "turn.submitted t3 queued", "it is there by now");
+    world.limits.threads_max = 2;
+    let told = world.submit_told(json!({ "turn_id": "t4", "thread_id": "third" }));
+    assert_eq!(told, ["refused limit_exceeded: threads is 3, the limit is 2"]);
 }
 
 #[test]

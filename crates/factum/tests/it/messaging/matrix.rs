@@ -209,6 +209,10 @@ async fn lists_show_nothing_of_private_channels() {
     };
     assert_eq!(ids(EVE).await, [public]);
     assert_eq!(ids("dev:agent://ann@other").await, Vec::<String>::new());
+    for outsider in [EVE, "dev:agent://ann@other"] {
+        let feed = server.http(Some(outsider)).json("/v1/feed").await;
+        assert!(!feed.to_string().contains("a secret"), "{feed}");
+    }
     let feed = server.http(Some(ANN)).json("/v1/feed").await;
-    assert!(!feed.to_string().contains("a secret"), "{feed}");
+    assert!(feed.to_string().contains("a secret"), "{feed}");
 }

@@ -3,6 +3,7 @@
 mod audit;
 mod cursors;
 mod direct;
+mod feed;
 mod history;
 mod keys;
 mod loading;

@@ -1,5 +1,5 @@
 //! The permission bridge of tasks that a peer gave to us: what our agent may do is asked across the peer's channel, and the
-//! answer that comes back over it is a fact of its own (seed 000, "Remote permission bridge"), never a message.
+//! answer, whichever side gives it, is a fact of its own (seed 000, "Remote permission bridge"), never a message.
 
 use factum_model::events::{ActionRequired, ChannelPermissionForwarded, ChannelPermissionReturned};
 use factum_model::id::{TaskId, TurnId};
@@ -10,7 +10,7 @@ use factum_model::{Fact, NewEvent, Scope};
 
 use super::links::Link;
 use crate::session::respond_action::Answer;
-use crate::session::state::{OpenAction, Shell, waiting_status};
+use crate::session::state::{OpenAction, SessionState, Shell, waiting_status};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::Verdict;
 
@@ -59,13 +59,31 @@ fn subject(required: &ActionRequired) -> PermissionSubject {
     }
 }
 
-/// The decision came back over the peer's channel.
+/// Says to the peer's channel what somebody here, or the time, decided of a permission that the peer was asked for.
+pub(in crate::session) fn decided_here(
+    state: &SessionState,
+    shell: &Shell,
+    action: &OpenAction,
+    answer: &Answer<'_>,
+    verdict: Verdict,
+) -> Option<NewEvent> {
+    let turn_id = action.turn_id.as_ref().filter(|_| is_permission(action))?;
+    let link = state.inbound.open.values().find(|link| link.turn_id.as_ref() == Some(turn_id))?;
+    Some(permission_returned(shell, link, action, answer, verdict, Side::Local))
+}
+
+pub(super) fn is_permission(action: &OpenAction) -> bool {
+    waiting_status(action.required.action_type) == Status::WaitingPermission
+}
+
+/// The decision, and on which side of the peer's channel it was made.
 pub(super) fn permission_returned(
     shell: &Shell,
     link: &Link,
     action: &OpenAction,
     answer: &Answer<'_>,
     verdict: Verdict,
+    decided_on: Side,
 ) -> NewEvent {
     let mut scope = Scope::default().thread_id(&action.thread_id).action_id(&action.action_id);
     scope.session_id = Some(shell.session_id.clone());
@@ -73,12 +91,12 @@ pub(super) fn permission_returned(
     scope.step_id.clone_from(&action.step_id);
     scope.tool_call_id.clone_from(&action.tool_call_id);
     let fact = ChannelPermissionReturned {
-        direction: Direction::Inbound,
+        direction: if decided_on == Side::Remote { Direction::Inbound } else { Direction::Outbound },
         requesting_peer: requesting(shell),
         subject: subject(&action.required),
         decision: if verdict == Verdict::Allow { Permission::Allow } else { Permission::Deny },
         decided_by: answer.by.to_owned(),
-        decided_on: Side::Remote,
+        decided_on,
         source: answer.source,
         channel_scoped: false,
     };

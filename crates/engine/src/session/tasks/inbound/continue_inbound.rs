@@ -2,19 +2,20 @@
 
 use factum_model::events::{ActionType, ChannelMessage, ResolutionSource};
 use factum_model::id::TaskId;
-use factum_model::peer::{ChannelMessageKind, Direction};
-use factum_model::value::{Part, Status, text_of};
+use factum_model::peer::{ChannelMessageKind, Direction, Side};
+use factum_model::value::{Part, text_of};
 use factum_model::{NewEvent, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::begin::{Received, attach, check_input};
-use super::bridge::permission_returned;
+use super::bridge::{is_permission, permission_returned};
 use crate::context::{Context, Decision};
+use crate::session::answer_schema::check_answer;
 use crate::session::lookup::{require_session, turn_scope};
 use crate::session::respond_action::{Answer, resolve};
-use crate::session::state::{OpenAction, SessionState, waiting_status};
+use crate::session::state::{OpenAction, SessionState};
 use crate::session::tasks::turn_waits::actions_changed;
-use crate::session::verdict::{Verdict, verdict};
+use crate::session::verdict::{Verdict, is_decision, verdict};
 
 /// The word that stands for an answer whose content is its payload.
 const ANSWER: &str = "answer";
@@ -37,6 +38,7 @@ pub fn continue_inbound(
     match (open, turn_id) {
         (Some(action), Some(turn_id)) => {
             let (decision, payload, verdict) = read(action, input)?;
+            check_answer(&action.required, verdict, &decision, payload.as_ref())?;
             let answer = Answer {
                 decision: &decision,
                 payload: payload.as_ref(),
@@ -45,11 +47,12 @@ pub fn continue_inbound(
             };
             resolve(state, shell, action, verdict, &answer, context, &mut events);
             if is_permission(action) {
-                events.push(permission_returned(shell, link, action, &answer, verdict));
+                events.push(permission_returned(shell, link, action, &answer, verdict, Side::Remote));
             }
             actions_changed(state, turn_id, context, &mut events);
             attach(&mut events, message);
         }
+        _ if decides(input) => return Err(too_late()),
         _ => {
             let mut scope = match (turn_id, &link.thread_id) {
                 (Some(turn_id), Some(thread_id)) => turn_scope(shell, thread_id, turn_id),
@@ -78,6 +81,18 @@ fn over() -> Refusal {
         .with("cause", "task_over")
 }
 
+/// A decision that nothing waits for is not taken for a message: whoever said no would think that it counted.
+fn too_late() -> Refusal {
+    Refusal::conflict("nothing waits for a decision: it was made already, and the first answer counts")
+        .with("cause", "decided_already")
+}
+
+/// Whether a message is a decision and nothing else.
+fn decides(input: &[Part]) -> bool {
+    let said = data(input).is_some_and(|data| data.contains_key("decision") || data.contains_key("action_id"));
+    said || is_decision(&text_of(input))
+}
+
 /// Which of the open actions the message is for: a decision goes to a permission, everything else to a question first.
 fn choose<'a>(open: impl Iterator<Item = &'a OpenAction>, input: &[Part]) -> Option<&'a OpenAction> {
     let open: Vec<&OpenAction> = open.collect();
@@ -88,10 +103,6 @@ fn choose<'a>(open: impl Iterator<Item = &'a OpenAction>, input: &[Part]) -> Opt
     let decides = data(input).is_some_and(|data| data.contains_key("decision"));
     let wanted = open.iter().find(|action| is_permission(action) == decides);
     wanted.or(open.first()).copied()
-}
-
-fn is_permission(action: &OpenAction) -> bool {
-    waiting_status(action.required.action_type) == Status::WaitingPermission
 }
 
 fn data(input: &[Part]) -> Option<&Map<String, Value>> {

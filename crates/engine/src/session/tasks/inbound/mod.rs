@@ -15,6 +15,7 @@ mod rows;
 mod tests;
 
 pub use begin::{Incoming, Received, begin_inbound};
+pub(in super::super) use bridge::decided_here;
 pub(super) use bridge::forward_permissions;
 pub use continue_inbound::continue_inbound;
 pub(in super::super) use links::apply;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use factum_model::commands::CancelTask;
 use factum_model::id::{ChannelId, SessionId, TaskId};
 use factum_model::peer::DeliveryMechanism;
+use factum_model::peer::Side;
+use factum_model::permission::Verdict as Permission;
 use factum_model::task::{Propagation, TaskStatus};
 use factum_model::value::{Metadata, Part};
 use factum_model::{ErrorCode, Event, Fact, Refusal};
@@ -193,6 +195,48 @@ fn an_answer_goes_where_it_belongs() {
     let named = json!({ "decision": "deny", "action_id": world.action_id(0) });
     say(&mut world, &task_id, &[Part::Data { data: named }]).expect("taken");
     assert_eq!(row(&world, "r1").status, TaskStatus::Running);
+}
+
+/// Whoever says no too late must not be told that it was taken.
+#[test]
+fn a_decision_that_nothing_waits_for_is_refused() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, vec![gated("delete")]);
+    let named = json!({ "decision": "deny", "action_id": world.action_id(0) });
+    say(&mut world, &task_id, &text("allow")).expect("taken");
+    let data = |data| vec![Part::Data { data }];
+    for late in [text("deny"), text(" No "), data(named), data(json!({ "decision": "allow" }))] {
+        let refusal = say(&mut world, &task_id, &late).err().expect("a refusal");
+        assert_eq!(
+            (refusal.code, &refusal.details["cause"]),
+            (ErrorCode::Conflict, &json!("decided_already")),
+            "{late:?}"
+        );
+    }
+    say(&mut world, &task_id, &text("no hurry")).expect("a message like any other");
+}
+
+#[test]
+fn what_is_decided_here_is_told_to_the_channel_too() {
+    let mut world = World::new();
+    begin(&mut world, "r1", text("hello")).expect("begun");
+    model_asks(&mut world, vec![gated("delete")]);
+    let command = factum_model::commands::RespondAction {
+        action_id: world.action_id(0),
+        decision: "deny".to_owned(),
+        payload: None,
+        idempotency_key: None,
+    };
+    let done =
+        world.decide(|state, context| crate::session::respond_action(state, &command, context)).expect("decided");
+    let returned = done.events.iter().find_map(|event| match &event.fact {
+        Fact::ChannelPermissionReturned(fact) => {
+            Some((fact.decision, fact.decided_on, event.scope.channel_id.is_some()))
+        }
+        _ => None,
+    });
+    assert_eq!(returned, Some((Permission::Deny, Side::Local, true)));
 }
 
 #[test]
