@@ -7,7 +7,8 @@ use super::markdown::{Page, code};
 const ABOUT: &str = "\
 Ids that the server makes are a prefix, `_` and a UUIDv7, so those of one kind sort by age. The prefix is for people and
 logs: nothing is decided by it. Where a command takes an id of your own (`turn_id`, `session_id`, `task_id`, …), any text
-of 1 to 128 letters, digits and `_ . : -` will do, and makes the call safe to repeat.
+of 1 to 128 letters, digits and `_ . : -` will do, and makes the call safe to repeat: the same answer again, or for
+`create_session` a `conflict`, and in neither case a second one.
 
 An id is unique within its account. Another account's id does not exist for you.";
 
