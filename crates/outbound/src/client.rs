@@ -56,6 +56,8 @@ impl Options {
 #[derive(Clone)]
 pub struct Client {
     pub(crate) http: reqwest::Client,
+    /// For calls, which are HTTP/2's.
+    pub(crate) http2: reqwest::Client,
     pub(crate) policy: Arc<Policy>,
     pub(crate) options: Arc<Options>,
 }
@@ -74,17 +76,17 @@ impl Client {
     pub fn with_resolver(options: Options, resolver: Arc<dyn Resolve>) -> Result<Self, Error> {
         let policy = Arc::new(Policy::new(options.allow.clone()));
         let guarded = Guarded { resolver, policy: policy.clone(), timeout: options.connect_timeout };
-        let http = reqwest::Client::builder()
-            .dns_resolver(Arc::new(guarded))
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            // A proxy from the environment would look names up itself, out of our sight.
-            .no_proxy()
-            .connect_timeout(options.connect_timeout)
-            .user_agent(concat!("factum/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| Error::Setup(describe(&error)))?;
-        Ok(Self { http, policy, options: Arc::new(options) })
+        let guarded = Arc::new(guarded);
+        let built = |builder: reqwest::ClientBuilder| builder.build().map_err(|error| Error::Setup(describe(&error)));
+        let http = built(builder(guarded.clone(), &options).http1_only())?;
+        // Each call has a connection of its own. On a shared one long streams use up the streams that a server allows,
+        // and everything behind them waits; and a call that got no answer would leave the next one the same dead wire.
+        let http2 = built(builder(guarded, &options).http2_prior_knowledge().pool_max_idle_per_host(0))?;
+        Ok(Self { http, http2, policy, options: Arc::new(options) })
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
     }
 
     pub fn policy(&self) -> &Policy {
@@ -107,6 +109,18 @@ impl Client {
     pub fn request(&self, method: Method, url: &str) -> Result<Request, Error> {
         Ok(Request::new(self.clone(), method, self.target(url)?))
     }
+}
+
+/// What every client of the library is told, whatever it speaks.
+fn builder(guarded: Arc<Guarded>, options: &Options) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .dns_resolver(guarded)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        // A proxy from the environment would look names up itself, out of our sight.
+        .no_proxy()
+        .connect_timeout(options.connect_timeout)
+        .user_agent(concat!("factum/", env!("CARGO_PKG_VERSION")))
 }
 
 /// An error of the library with its causes. Its own first words are an address, which may hold what is secret.

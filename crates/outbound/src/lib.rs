@@ -10,13 +10,14 @@
 //! 3. the connection is made to the addresses that were judged, with no second lookup that could answer otherwise
 //!    (`resolve`);
 //! 4. redirects are not followed, the environment's proxies are not used, and time and size are bounded (`client`,
-//!    `body`, `sse`).
+//!    `body`, `sse`, `frames`).
 //!
 //! Deliberately absent: retries, caching, credentials and every protocol. Callers know what may be repeated.
 
 mod body;
 mod client;
 mod error;
+mod frames;
 mod policy;
 mod ranges;
 mod request;
@@ -26,6 +27,7 @@ mod target;
 
 pub use client::{Client, Options};
 pub use error::{Error, Phase};
+pub use frames::Frames;
 pub use ipnet::IpNet as Network;
 pub use policy::{LOOPBACK, Policy};
 pub use ranges::{Range, range_of};

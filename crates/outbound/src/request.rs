@@ -6,10 +6,12 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
 
 use crate::body;
 use crate::client::{Client, describe};
 use crate::error::{Error, Phase};
+use crate::frames::Frames;
 use crate::sse::Events;
 use crate::target::Target;
 
@@ -106,7 +108,8 @@ impl Request {
     pub async fn send(self) -> Result<Answer, Error> {
         let (host, timeout, max) = (self.target.host_name(), self.timeout, self.body_bytes_max);
         let whole = async {
-            let response = self.start().await?;
+            let http = self.client.http.clone();
+            let response = self.start(http).await?;
             answer(response, &host, max).await
         };
         let late = Error::TimedOut { host: host.clone(), phase: Phase::Answering, after: timeout };
@@ -118,7 +121,8 @@ impl Request {
         let (host, timeout, max) = (self.target.host_name(), self.timeout, self.body_bytes_max);
         let (idle, event_bytes_max) = (self.client.options.idle_timeout, self.client.options.event_bytes_max);
         let begin = async {
-            let response = self.start().await?;
+            let http = self.client.http.clone();
+            let response = self.start(http).await?;
             if response.status().is_success() && is_event_stream(response.headers()) {
                 let headers = response.headers().clone();
                 let events = Events::new(response, host.clone(), idle, event_bytes_max);
@@ -130,13 +134,37 @@ impl Request {
         tokio::time::timeout(timeout, begin).await.unwrap_or(Err(late))
     }
 
+    /// One answer over HTTP/2, frame by frame and with its trailers; all of it within the time and size of an answer.
+    pub async fn call(self) -> Result<http::Response<Frames>, Error> {
+        let (host, after, bytes_max) = (self.target.host_name(), self.timeout, self.body_bytes_max);
+        let deadline = Instant::now() + after;
+        let response = self.begin(deadline).await?;
+        Ok(Frames::within(response, host, deadline, after, bytes_max))
+    }
+
+    /// A stream over HTTP/2 without an end to its time, but never silent for long. How large one message of it may be is
+    /// for whoever knows where one ends.
+    pub async fn call_streaming(self) -> Result<http::Response<Frames>, Error> {
+        let (host, idle) = (self.target.host_name(), self.client.options.idle_timeout);
+        let deadline = Instant::now() + self.timeout;
+        let response = self.begin(deadline).await?;
+        Ok(Frames::never_silent(response, host, idle))
+    }
+
+    /// Waits for the head of an answer over HTTP/2.
+    async fn begin(self, deadline: Instant) -> Result<reqwest::Response, Error> {
+        let late = Error::TimedOut { host: self.target.host_name(), phase: Phase::Answering, after: self.timeout };
+        let http2 = self.client.http2.clone();
+        tokio::time::timeout_at(deadline, self.start(http2)).await.unwrap_or(Err(late))
+    }
+
     /// Sends, and judges what answered: the address once more, and where it points to.
-    async fn start(self) -> Result<reqwest::Response, Error> {
+    async fn start(self, http: reqwest::Client) -> Result<reqwest::Response, Error> {
         if let Some(broken) = self.broken {
             return Err(broken);
         }
         let host = self.target.host_name();
-        let request = self.client.http.request(self.method, self.target.url().clone());
+        let request = http.request(self.method, self.target.url().clone());
         let sent = request.headers(self.headers).body(self.body).send().await;
         let response = sent.map_err(|error| failed(&host, self.client.options.connect_timeout, error))?;
         // The second of a pair: the first was before the connection, in the resolver or when the address was read.

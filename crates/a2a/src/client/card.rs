@@ -3,7 +3,7 @@
 //! A card is a stranger's word. What it names is used only through the guarded client, and a credential follows it to
 //! another origin only where its signature was verified.
 
-use a2a::{TRANSPORT_PROTOCOL_HTTP_JSON, TRANSPORT_PROTOCOL_JSONRPC};
+use a2a::{TRANSPORT_PROTOCOL_GRPC, TRANSPORT_PROTOCOL_HTTP_JSON, TRANSPORT_PROTOCOL_JSONRPC};
 use serde_json::Value;
 
 use super::failure::{Failure, cut};
@@ -18,6 +18,7 @@ const INTERFACES_MAX: usize = 32;
 pub enum Binding {
     JsonRpc,
     HttpJson,
+    Grpc,
 }
 
 /// One way to a peer that this side speaks.
@@ -61,15 +62,7 @@ impl PeerCard {
         };
         let offered = offered(&json);
         let (spoken, others): (Vec<_>, Vec<_>) = offered.into_iter().partition(|offer| offer.spoken().is_some());
-        let mut interfaces: Vec<Interface> = spoken.iter().filter_map(Offer::spoken).collect();
-        // The newest version first; within one, the card's own order.
-        interfaces.sort_by_key(|interface| std::cmp::Reverse(interface.version));
-        let mut distinct: Vec<Interface> = Vec::new();
-        for interface in interfaces {
-            if !distinct.contains(&interface) {
-                distinct.push(interface);
-            }
-        }
+        let interfaces = by_preference(spoken.iter().filter_map(Offer::spoken).collect());
         let capability = |name: &str| json["capabilities"].get(name).and_then(Value::as_bool).unwrap_or(false);
         let extension = |uri: &str| {
             let list = json["capabilities"].get("extensions").and_then(Value::as_array);
@@ -80,12 +73,31 @@ impl PeerCard {
             streaming: capability("streaming"),
             // Whoever offers our extension is one of us, and keeps keys.
             idempotent: extension(MESSAGING_URI),
-            interfaces: distinct,
+            interfaces,
             others: others.iter().map(|offer| format!("{} {}", offer.binding, offer.version)).collect(),
             signature,
             json,
         })
     }
+}
+
+/// The newest version first; within one, the card's own order. gRPC is used by peers that put it first, and otherwise where
+/// nothing else can be: its streams have no place to go on from.
+fn by_preference(offered: Vec<Interface>) -> Vec<Interface> {
+    let preferred = offered.first().map(|first| first.binding);
+    let rank = |interface: &Interface| match interface.binding {
+        Binding::Grpc if preferred == Some(Binding::Grpc) => 0,
+        Binding::JsonRpc | Binding::HttpJson => 1,
+        Binding::Grpc => 2,
+    };
+    let mut interfaces: Vec<Interface> = Vec::new();
+    for interface in offered {
+        if !interfaces.contains(&interface) {
+            interfaces.push(interface);
+        }
+    }
+    interfaces.sort_by_key(|interface| (rank(interface), std::cmp::Reverse(interface.version)));
+    interfaces
 }
 
 /// One interface as a card offers it.
@@ -101,9 +113,14 @@ impl Offer {
         let binding = match self.binding.as_str() {
             TRANSPORT_PROTOCOL_JSONRPC => Binding::JsonRpc,
             TRANSPORT_PROTOCOL_HTTP_JSON => Binding::HttpJson,
+            TRANSPORT_PROTOCOL_GRPC => Binding::Grpc,
             _ => return None,
         };
         let version = Version::parse(Some(&self.version)).ok()?.unwrap_or(Version::V0_3);
+        // 0.3 over gRPC is another service.
+        if binding == Binding::Grpc && version != Version::V1_0 {
+            return None;
+        }
         Some(Interface { url: self.url.clone(), binding, version, tenant: self.tenant.clone() })
     }
 }
@@ -150,8 +167,9 @@ mod tests {
     #[test]
     fn the_best_way_that_both_speak_comes_first() {
         let new = json!({ "name": "a", "supportedInterfaces": [
-            { "url": "g", "protocolBinding": "GRPC", "protocolVersion": "1.0" },
             { "url": "old", "protocolBinding": "JSONRPC", "protocolVersion": "0.3" },
+            { "url": "g", "protocolBinding": "GRPC", "protocolVersion": "1.0" },
+            { "url": "old g", "protocolBinding": "GRPC", "protocolVersion": "0.3" },
             { "url": "rest", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0.1" },
             { "url": "rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0" },
             { "url": "future", "protocolBinding": "JSONRPC", "protocolVersion": "2.0" },
@@ -160,9 +178,10 @@ mod tests {
             way("rest", Binding::HttpJson, Version::V1_0),
             way("rpc", Binding::JsonRpc, Version::V1_0),
             way("old", Binding::JsonRpc, Version::V0_3),
+            way("g", Binding::Grpc, Version::V1_0),
         ];
         assert_eq!(ways(new.clone()), expected);
-        assert_eq!(PeerCard::read(new, Signature::Absent).unwrap().others, ["GRPC 1.0", "JSONRPC 2.0"]);
+        assert_eq!(PeerCard::read(new, Signature::Absent).unwrap().others, ["GRPC 0.3", "JSONRPC 2.0"]);
 
         let old = json!({ "name": "a", "url": "main", "protocolVersion": "0.3.0", "preferredTransport": "HTTP+JSON",
         "additionalInterfaces": [
@@ -171,6 +190,19 @@ mod tests {
         ]});
         let expected = [way("main", Binding::HttpJson, Version::V0_3), way("rpc", Binding::JsonRpc, Version::V0_3)];
         assert_eq!(ways(old), expected);
+    }
+
+    #[test]
+    fn grpc_is_used_where_the_card_puts_it_first_or_offers_nothing_else() {
+        let offer = |binding: &str| json!({ "url": binding, "protocolBinding": binding, "protocolVersion": "1.0" });
+        let chosen = |bindings: &[&str]| {
+            let offers: Vec<Value> = bindings.iter().map(|binding| offer(binding)).collect();
+            ways(json!({ "name": "a", "supportedInterfaces": offers })).first().map(|way| way.1)
+        };
+        assert_eq!(chosen(&["GRPC", "JSONRPC"]), Some(Binding::Grpc));
+        assert_eq!(chosen(&["HTTP+JSON", "GRPC"]), Some(Binding::HttpJson));
+        assert_eq!(chosen(&["SOMETHING", "GRPC"]), Some(Binding::Grpc));
+        assert_eq!(chosen(&[]), None);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use factum_outbound::Client;
+use factum_outbound::{Client, Scheme};
 use serde_json::Value;
 
-use super::card::{Interface, PeerCard, Signature};
+use super::card::{Binding, Interface, PeerCard, Signature};
 use super::credential::Credential;
 use super::failure::Failure;
 use super::peer::Peer;
@@ -133,19 +133,29 @@ fn jku_of(signature: &Value) -> Option<String> {
 /// The first interface that may be used. A credential goes where configuration said, or where a signature vouches for it.
 fn choose(client: &Client, options: &PeerOptions, card: &PeerCard) -> Result<Interface, Failure> {
     let mut why_not = Vec::new();
-    for interface in &card.interfaces {
-        match usable(client, options, card, interface) {
-            Ok(()) => return Ok(interface.clone()),
+    for interface in card.interfaces.iter().map(|interface| addressed(client, options, interface)) {
+        match usable(client, options, card, &interface) {
+            Ok(()) => return Ok(interface),
             Err(problem) => why_not.push(format!("{}: {problem}", interface.url)),
         }
     }
     let offered = if card.others.is_empty() { "nothing else".to_owned() } else { card.others.join(", ") };
     why_not.push(format!("it also offers {offered}"));
     let message = format!(
-        "none of its interfaces can be used (JSONRPC and HTTP+JSON in 1.0 and 0.3 can): {}",
+        "none of its interfaces can be used (JSONRPC and HTTP+JSON in 1.0 and 0.3 can, and GRPC in 1.0): {}",
         why_not.join("; ")
     );
     Err(Failure::Refused { code: a2a::error_code::VERSION_NOT_SUPPORTED, message })
+}
+
+/// gRPC's own clients are told a host and a port. Whether that is with TLS is then what it is for the card.
+fn addressed(client: &Client, options: &PeerOptions, interface: &Interface) -> Interface {
+    if interface.binding != Binding::Grpc || interface.url.contains("://") {
+        return interface.clone();
+    }
+    let plain = client.target(&options.url).is_ok_and(|target| target.scheme() == Scheme::Http);
+    let scheme = if plain { "http" } else { "https" };
+    Interface { url: format!("{scheme}://{}", interface.url), ..interface.clone() }
 }
 
 fn usable(client: &Client, options: &PeerOptions, card: &PeerCard, interface: &Interface) -> Result<(), String> {
@@ -159,5 +169,5 @@ fn usable(client: &Client, options: &PeerOptions, card: &PeerCard, interface: &I
 
 fn origin(client: &Client, url: &str) -> Result<(bool, String, u16), Failure> {
     let target = client.target(url)?;
-    Ok((target.scheme() == factum_outbound::Scheme::Https, target.host_name(), target.port()))
+    Ok((target.scheme() == Scheme::Https, target.host_name(), target.port()))
 }

@@ -5,15 +5,17 @@
 //! what goes in and comes out are the types of 1.0; 0.3 is mapped at the edge (`v0_3`). Every failure is one of five kinds
 //! by what can be done about it (`failure`).
 //!
-//! Deliberately absent: retries, reconnecting and remembering. Whoever delegates knows what may be sent twice. gRPC is not
-//! spoken by this side; every peer that offers it is asked over another binding, and one that offers nothing else is told
-//! so by name.
+//! Each binding has its room: `rpc` and `rest`, with what both do in `json`, and `grpc`.
+//!
+//! Deliberately absent: retries, reconnecting and remembering. Whoever delegates knows what may be sent twice.
 
 mod card;
 mod credential;
 mod discover;
 mod failure;
 mod forgiving;
+mod grpc;
+mod json;
 mod operation;
 mod peer;
 mod rest;

@@ -2,20 +2,16 @@
 
 use a2a::{
     CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-    StreamResponse, SubscribeToTaskRequest, Task, TaskState,
+    SubscribeToTaskRequest, Task, TaskState,
 };
-use factum_outbound::{Answer, Client, Request, Streaming};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use factum_outbound::{Client, Request};
 
 use super::card::{Binding, Interface, PeerCard};
 use super::credential::Credential;
 use super::failure::Failure;
-use super::forgiving::forgiven;
 use super::operation::Operation;
-use super::updates::{PeerUpdate, PeerUpdates, Reader};
-use super::{rest, rpc, v0_3};
+use super::updates::PeerUpdates;
+use super::{grpc, json, v0_3};
 use crate::version::Version;
 
 /// Keeps a repeated send from being carried out twice, where the peer keeps keys.
@@ -56,98 +52,88 @@ impl Peer {
 
     /// Sends a message. `key` makes it safe to send again where the peer keeps keys.
     pub async fn send(&self, request: SendMessageRequest, key: Option<&str>) -> Result<SendMessageResponse, Failure> {
-        let answer = self.request(Operation::Send, "", &request, key, None)?.send().await?;
-        self.read(Operation::Send, &answer)
+        match self.way(Operation::Send, Around { key, ..Around::default() })? {
+            Way::Json(call) => call.answer("", &request).await,
+            Way::Grpc(call) => call.send(request).await,
+        }
     }
 
     /// Sends a message and follows what becomes of it.
     pub async fn stream(&self, request: SendMessageRequest, key: Option<&str>) -> Result<PeerUpdates, Failure> {
-        let streaming = self.request(Operation::Stream, "", &request, key, None)?.stream().await?;
-        self.follow(Operation::Stream, streaming)
+        match self.way(Operation::Stream, Around { key, ..Around::default() })? {
+            Way::Json(call) => call.updates("", &request).await,
+            Way::Grpc(call) => Ok(PeerUpdates::items(call.stream(request).await?)),
+        }
     }
 
     pub async fn get(&self, task_id: &str, history_length: Option<i32>) -> Result<Task, Failure> {
         let request = GetTaskRequest { id: task_id.to_owned(), history_length, tenant: None };
-        let answer = self.request(Operation::Get, task_id, &request, None, None)?.send().await?;
-        self.read(Operation::Get, &answer)
+        match self.way(Operation::Get, Around::default())? {
+            Way::Json(call) => call.answer(task_id, &request).await,
+            Way::Grpc(call) => call.get(request).await,
+        }
     }
 
     /// The newest tasks of a context. 0.3 has no such operation and refuses.
     pub async fn list(&self, request: ListTasksRequest) -> Result<ListTasksResponse, Failure> {
-        let answer = self.request(Operation::List, "", &request, None, None)?.send().await?;
-        self.read(Operation::List, &answer)
+        match self.way(Operation::List, Around::default())? {
+            Way::Json(call) => call.answer("", &request).await,
+            Way::Grpc(call) => call.list(request).await,
+        }
     }
 
     pub async fn cancel(&self, task_id: &str) -> Result<Task, Failure> {
         let request = CancelTaskRequest { id: task_id.to_owned(), metadata: None, tenant: None };
-        let answer = self.request(Operation::Cancel, task_id, &request, None, None)?.send().await?;
-        self.read(Operation::Cancel, &answer)
+        match self.way(Operation::Cancel, Around::default())? {
+            Way::Json(call) => call.answer(task_id, &request).await,
+            Way::Grpc(call) => call.cancel(request).await,
+        }
     }
 
     /// Follows a task that exists: first the task as it stands, then what happens; or, with the id of the last event seen,
     /// what happened behind it, where the peer keeps that.
     pub async fn subscribe(&self, task_id: &str, last_event_id: Option<&str>) -> Result<PeerUpdates, Failure> {
         let request = SubscribeToTaskRequest { id: task_id.to_owned(), tenant: None };
-        let streaming = self.request(Operation::Subscribe, task_id, &request, None, last_event_id)?.stream().await?;
-        self.follow(Operation::Subscribe, streaming)
+        match self.way(Operation::Subscribe, Around { last_event_id, ..Around::default() })? {
+            Way::Json(call) => call.updates(task_id, &request).await,
+            Way::Grpc(call) => Ok(PeerUpdates::items(call.subscribe(request).await?)),
+        }
     }
 
-    fn request(
-        &self,
-        operation: Operation,
-        task_id: &str,
-        params: &impl Serialize,
-        key: Option<&str>,
-        last_event_id: Option<&str>,
-    ) -> Result<Request, Failure> {
-        let params = serde_json::to_value(params).map_err(|error| unsendable(&error.to_string()))?;
-        let version = self.interface.version;
-        let params = if version == Version::V0_3 { v0_3::params_to(operation, params) } else { params };
-        let mut request = match self.interface.binding {
-            Binding::JsonRpc => rpc::request(&self.client, &self.interface, operation, params)?,
-            Binding::HttpJson => rest::request(&self.client, &self.interface, operation, task_id, params)?,
-        };
+    fn way<'a>(&'a self, operation: Operation, around: Around<'a>) -> Result<Way<'a>, Failure> {
+        let (client, interface, credential) = (&self.client, &self.interface, &self.credential);
+        let json = |form| json::Call { client, interface, credential, form, operation, around };
+        Ok(match interface.binding {
+            Binding::JsonRpc => Way::Json(json(json::Form::Rpc)),
+            Binding::HttpJson => Way::Json(json(json::Form::Rest)),
+            Binding::Grpc => Way::Grpc(Box::new(grpc::Call::new(client, interface, credential, operation, around)?)),
+        })
+    }
+}
+
+/// How a call is made.
+enum Way<'a> {
+    Json(json::Call<'a>),
+    Grpc(Box<grpc::Call>),
+}
+
+/// What stands beside a call, in headers or metadata.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Around<'a> {
+    pub(super) key: Option<&'a str>,
+    pub(super) last_event_id: Option<&'a str>,
+}
+
+impl Around<'_> {
+    pub(super) fn on(self, mut request: Request, version: Version) -> Request {
         request = request.header(Version::HEADER, version.as_str());
-        if matches!(operation, Operation::Stream | Operation::Subscribe) {
-            request = request.header("Accept", "text/event-stream");
-        }
-        if let Some(key) = key {
+        if let Some(key) = self.key {
             request = request.header(IDEMPOTENCY_HEADER, key);
         }
-        if let Some(id) = last_event_id {
+        if let Some(id) = self.last_event_id {
             request = request.header(LAST_EVENT_HEADER, id);
         }
-        Ok(self.credential.on(request))
-    }
-
-    fn read<T: DeserializeOwned>(&self, operation: Operation, answer: &Answer) -> Result<T, Failure> {
-        let value = self.result(operation, answer)?;
-        serde_json::from_value(value).map_err(|error| Failure::malformed(error.to_string()))
-    }
-
-    /// The result in the form of 1.0.
-    fn result(&self, operation: Operation, answer: &Answer) -> Result<Value, Failure> {
-        let value = match self.interface.binding {
-            Binding::JsonRpc => rpc::result(answer)?,
-            Binding::HttpJson => rest::result(operation, answer)?,
-        };
-        Ok(if self.interface.version == Version::V0_3 { v0_3::result_from(operation, value) } else { forgiven(value) })
-    }
-
-    fn follow(&self, operation: Operation, streaming: Streaming) -> Result<PeerUpdates, Failure> {
-        match streaming {
-            Streaming::Events(_, events) => Ok(PeerUpdates::stream(
-                *events,
-                Reader { binding: self.interface.binding, version: self.interface.version },
-            )),
-            // A peer that does not stream after all may answer with the one thing there is to say.
-            Streaming::Answer(answer) => {
-                let value = self.result(operation, &answer)?;
-                let response: StreamResponse =
-                    serde_json::from_value(value).map_err(|error| Failure::malformed(error.to_string()))?;
-                Ok(PeerUpdates::single(PeerUpdate { event_id: None, response }))
-            }
-        }
+        request
     }
 }
 

@@ -23,6 +23,27 @@ async fn two() -> Two {
     Two { north, south, _dirs: dirs }
 }
 
+/// The same, where north's card offers nothing but gRPC.
+async fn two_over_grpc() -> Two {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let north = launch_quick(&dirs[0]).start().await;
+    let card = format!("http://{}/.well-known/agent-card.json", north.address());
+    let mut card: Value = serde_json::from_str(&reqwest::get(card).await.unwrap().text().await.unwrap()).unwrap();
+    let card = card.as_object_mut().unwrap();
+    card["supportedInterfaces"].as_array_mut().unwrap().retain(|offer| offer["protocolBinding"] == "GRPC");
+    card.retain(|name, _| ["name", "capabilities", "supportedInterfaces"].contains(&name.as_str()));
+    assert_eq!(card["supportedInterfaces"].as_array().map(Vec::len), Some(1), "{card:?}");
+    let card = Value::Object(card.clone()).to_string();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/card.json", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/card.json", axum::routing::get(|| async move { card }));
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let config = dirs[1].path().join("factum.toml");
+    std::fs::write(&config, format!("[peers.north]\nurl = \"{url}\"\n")).unwrap();
+    let south = launch(&dirs[1]).arg("--config").arg(config.display().to_string()).start().await;
+    Two { north, south, _dirs: dirs }
+}
+
 /// Gives north a task.
 async fn give(client: &dyn Client, objective: &str) -> Value {
     let task = json!({ "objective": objective, "peer": "north", "auto_complete": true, "status": "queued" });
@@ -58,6 +79,32 @@ async fn what_the_other_made_is_ours() {
     let theirs = tasks_of(&two.north.http(None)).await;
     assert_eq!(theirs.len(), 1);
     assert_ne!(theirs[0]["task_id"], task["task_id"], "each side has its own id");
+}
+
+#[tokio::test]
+async fn over_grpc_it_is_the_same() {
+    let mut two = two_over_grpc().await;
+    let south = two.south.http(None);
+    let made = give(&south, "artifact: 1 2 3").await;
+    let made = until(&south, &made, "completed").await;
+    assert_eq!(made["artifacts"], json!(["response", "artifact.txt"]), "{made}");
+
+    let stopped = give(&south, "slow: to the moon and back").await;
+    eventually("the peer to be at work", async || {
+        get(&south, &stopped).await["native_status"].is_string().then_some(())
+    })
+    .await;
+    south.call("cancel_task", json!({ "task_id": stopped["task_id"] })).await.unwrap();
+    until(&south, &stopped, "cancelled").await;
+
+    let slow = give(&south, "slow: one two three four five six seven eight nine ten").await;
+    eventually("the peer to be at work", async || get(&south, &slow).await["native_status"].is_string().then_some(()))
+        .await;
+    two.south.kill_and_restart().await;
+    two.north.kill_and_restart().await;
+    let done = until(&two.south.http(None), &slow, "completed").await;
+    assert_eq!(done["attempts"].as_array().map(Vec::len), Some(1), "{done}");
+    assert_eq!(tasks_of(&two.north.http(None)).await.len(), 3, "each given once");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, where a surprise has to end the test")]
 
 mod bounds;
+mod calls;
 mod guard;
 mod proxy;
 mod world;

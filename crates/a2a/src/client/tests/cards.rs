@@ -39,9 +39,9 @@ async fn a_card_is_found_where_each_version_puts_it() {
 
 #[tokio::test]
 async fn a_peer_that_offers_nothing_we_speak_is_told_so_by_name() {
-    let peer = Fake::start(|_, address| card(address, "", "GRPC", "1.0")).await;
+    let peer = Fake::start(|_, address| card(address, "", "GRPC", "0.3")).await;
     let Err(Failure::Refused { message, .. }) = peer.discover().await else { panic!("found") };
-    assert!(message.contains("JSONRPC and HTTP+JSON in 1.0 and 0.3") && message.contains("GRPC 1.0"), "{message}");
+    assert!(message.contains("JSONRPC and HTTP+JSON in 1.0 and 0.3") && message.contains("GRPC 0.3"), "{message}");
 }
 
 #[tokio::test]

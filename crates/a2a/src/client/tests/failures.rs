@@ -8,7 +8,7 @@ use super::super::Failure;
 use super::fake::{Asked, CARD, Fake, card, events, json_of, not_found};
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Network(bool),
     Auth,
     Missing,
@@ -16,7 +16,7 @@ enum Kind {
     Malformed,
 }
 
-fn kind(failure: &Failure) -> Kind {
+pub(super) fn kind(failure: &Failure) -> Kind {
     match failure {
         Failure::Network { may_have_arrived, .. } => Kind::Network(*may_have_arrived),
         Failure::Auth { .. } => Kind::Auth,

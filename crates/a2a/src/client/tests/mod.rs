@@ -3,4 +3,5 @@
 mod cards;
 mod failures;
 mod fake;
+mod grpc;
 mod operations;

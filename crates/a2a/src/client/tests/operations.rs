@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::{Failure, PeerUpdates};
 use super::fake::{Asked, CARD, Fake, card, events, json_of, not_found, rpc};
 
-fn hello() -> SendMessageRequest {
+pub(super) fn hello() -> SendMessageRequest {
     let mut message = Message::new(Role::User, vec![Part::text("hello")]);
     message.message_id = "m1".to_owned();
     let configuration = SendMessageConfiguration {
@@ -20,6 +20,19 @@ fn hello() -> SendMessageRequest {
         return_immediately: Some(true),
     };
     SendMessageRequest { message, configuration: Some(configuration), metadata: None, tenant: None }
+}
+
+pub(super) fn list_of(context_id: &str) -> ListTasksRequest {
+    ListTasksRequest {
+        context_id: Some(context_id.to_owned()),
+        status: None,
+        page_size: None,
+        page_token: None,
+        history_length: None,
+        status_timestamp_after: None,
+        include_artifacts: None,
+        tenant: None,
+    }
 }
 
 fn new_task(state: &str) -> Value {
@@ -95,7 +108,7 @@ fn rest_0_3(asked: &Asked, address: std::net::SocketAddr) -> Response {
     }
 }
 
-async fn states(mut updates: PeerUpdates) -> Vec<(Option<String>, TaskState)> {
+pub(super) async fn states(mut updates: PeerUpdates) -> Vec<(Option<String>, TaskState)> {
     let mut seen = Vec::new();
     while let Some(update) = updates.next().await.unwrap() {
         let state = match update.response {
@@ -139,17 +152,7 @@ async fn every_operation_works_in_every_version_and_binding() {
 
         let native = peer.native_status(&TaskState::Working);
         assert_eq!(native, if old { "working" } else { "TASK_STATE_WORKING" }, "{way}");
-        let request = ListTasksRequest {
-            context_id: Some("c1".to_owned()),
-            status: None,
-            page_size: None,
-            page_token: None,
-            history_length: None,
-            status_timestamp_after: None,
-            include_artifacts: None,
-            tenant: None,
-        };
-        let listed = peer.list(request).await;
+        let listed = peer.list(list_of("c1")).await;
         if old {
             assert!(matches!(listed, Err(Failure::Refused { .. })), "{way}: {listed:?}");
         } else {
