@@ -14,8 +14,8 @@ pub enum Error {
     Address { url: String, problem: Spelling },
     /// What the address leads to: nothing was sent.
     #[error(
-        "{host} is at {address}, {}, which is not reached from here; where that is meant, add its network to allow below [outbound]",
-        .range.name()
+        "{}, which is not reached from here; where that is meant, add its network to allow below [outbound]",
+        leads_to(.host, *.address, *.range)
     )]
     Blocked { host: String, address: IpAddr, range: Range },
     #[error("the name {host} cannot be looked up: {problem}; check its spelling and the resolver of this machine")]
@@ -36,6 +36,15 @@ pub enum Error {
     /// The client could not be made: no certificates, no sockets.
     #[error("the client for outbound requests cannot be made: {0}")]
     Setup(String),
+}
+
+/// Where a host leads: a name is at an address, an address is one.
+fn leads_to(host: &str, address: IpAddr, range: Range) -> String {
+    if host.parse() == Ok(address) {
+        format!("{address} is {}", range.name())
+    } else {
+        format!("{host} is at {address}, {}", range.name())
+    }
 }
 
 /// What took too long.
@@ -74,5 +83,23 @@ impl Error {
             | Self::TimedOut { phase: Phase::Connecting, .. } => true,
             Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Redirected { .. } | Self::TooLarge { .. } => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_an_address_is_named_once() {
+        let said = |host: &str, address: &str| {
+            let (host, address) = (host.to_owned(), address.parse().unwrap());
+            let text = Error::Blocked { host, address, range: Range::Loopback }.to_string();
+            text.split(", which").next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(said("127.0.0.1", "127.0.0.1"), "127.0.0.1 is a loopback address");
+        assert_eq!(said("::1", "::1"), "::1 is a loopback address");
+        assert_eq!(said("0:0:0:0:0:0:0:1", "::1"), "::1 is a loopback address");
+        assert_eq!(said("inside.example", "127.0.0.1"), "inside.example is at 127.0.0.1, a loopback address");
     }
 }
