@@ -51,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) peers: Cells<PeerState>,
     pub(crate) presence: PeerPresence,
     pub(crate) workers: Workers,
-    pub(crate) inbound_channels: crate::inbound::Known,
+    pub(crate) derived_channels: crate::peers::DerivedChannels,
     pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
@@ -102,7 +102,7 @@ impl Runtime {
             agents: options.agents,
             limits: options.limits,
             workers: Workers::new(&options.shell),
-            inbound_channels: Default::default(),
+            derived_channels: Default::default(),
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,

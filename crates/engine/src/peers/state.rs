@@ -75,7 +75,12 @@ impl PeerState {
         self.peer.as_ref().filter(|peer| peer.principal == principal)
     }
 
-    /// The same where it has to be there and has not left.
+    /// The peer, for those who may read of it: a peer that we speak to is nobody's own.
+    pub fn read_by(&self, principal: &str) -> Option<&Peer> {
+        self.peer.as_ref().filter(|peer| peer.principal == principal || peer.is_spoken_to())
+    }
+
+    /// The peer, for the principal that enrolled it, where it has to be there and has not left.
     pub(super) fn open_of(&self, principal: &str) -> Result<&Peer, Refusal> {
         self.of(principal).ok_or_else(Refusal::not_found)?.check_open()
     }

@@ -8,7 +8,8 @@ use a2a::{
     StreamResponse, Task,
 };
 use async_trait::async_trait;
-use factum_a2a::client::{Failure, Peer, PeerOptions, PeerUpdates, discover};
+use factum_a2a::client::{Binding, Failure, Peer, PeerOptions, PeerUpdates, discover};
+use factum_model::peer::Transport;
 use factum_outbound::Client;
 use factum_runtime::{Answer, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble};
 use parking_lot::Mutex;
@@ -133,6 +134,14 @@ fn trouble(failure: Failure) -> Trouble {
 impl Delegate for Peers {
     fn peers(&self) -> Vec<String> {
         self.options.keys().cloned().collect()
+    }
+
+    fn transport(&self, peer: &str) -> Option<Transport> {
+        self.found.lock().get(peer).map(|peer| match peer.interface().binding {
+            Binding::JsonRpc => Transport::JsonRpc,
+            Binding::HttpJson => Transport::HttpJson,
+            Binding::Grpc => Transport::Grpc,
+        })
     }
 
     async fn give(&self, peer: &str, errand: &Errand) -> Result<Given, Trouble> {

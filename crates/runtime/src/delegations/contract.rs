@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_model::Timestamp;
-use factum_model::peer::{DeliveryMechanism, PeerRecovery};
+use factum_model::peer::{DeliveryMechanism, PeerRecovery, Transport};
 use factum_model::task::TaskStatus;
 
 /// Speaks to the peers of the configuration, each by its name.
@@ -15,6 +15,9 @@ use factum_model::task::TaskStatus;
 pub trait Delegate: Send + Sync + 'static {
     /// The names of the peers there are.
     fn peers(&self) -> Vec<String>;
+
+    /// What a peer is spoken to over, once that is known.
+    fn transport(&self, peer: &str) -> Option<Transport>;
 
     /// Gives a peer a task.
     async fn give(&self, peer: &str, errand: &Errand) -> Result<Given, Trouble>;

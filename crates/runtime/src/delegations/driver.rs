@@ -73,18 +73,37 @@ impl Drive {
                 format!("there is no peer named {:?} any more; add [peers.{}]", delegation.peer, delegation.peer);
             return self.troubled(Trouble::Network { problem, may_have_arrived: false }, Connected::No).await;
         };
-        let delegate = &*delegate;
-        match next(&delegation) {
+        let done = self.take(&*delegate, &delegation, text).await;
+        self.enroll(&*delegate, &delegation).await;
+        done
+    }
+
+    async fn take(
+        &mut self,
+        delegate: &dyn Delegate,
+        delegation: &Delegation,
+        text: Option<String>,
+    ) -> Result<(), Over> {
+        match next(delegation) {
             Step::Give => {
-                let Some(text) = self.text(&delegation, text).await else { return Ok(()) };
+                let Some(text) = self.text(delegation, text).await else { return Ok(()) };
                 let (message_id, since) = (delegation.message_id.clone(), delegation.linked_at);
                 let errand = Errand { message_id, text, since };
-                self.give(delegate, &delegation, &errand).await
+                self.give(delegate, delegation, &errand).await
             }
-            Step::Cancel if !self.cancel_sent => self.cancel(delegate, &delegation).await,
-            Step::Answer(answer) => self.answer(delegate, &delegation, answer).await,
-            Step::Reconcile => self.look_there(delegate, &delegation).await,
-            Step::Cancel | Step::Follow => self.follow(delegate, &delegation).await,
+            Step::Cancel if !self.cancel_sent => self.cancel(delegate, delegation).await,
+            Step::Answer(answer) => self.answer(delegate, delegation, answer).await,
+            Step::Reconcile => self.look_there(delegate, delegation).await,
+            Step::Cancel | Step::Follow => self.follow(delegate, delegation).await,
+        }
+    }
+
+    /// The channel that the facts are of, once the peer was found. Nothing waits for it: a later step tries again.
+    async fn enroll(&self, delegate: &dyn Delegate, delegation: &Delegation) {
+        let Some(transport) = delegate.transport(&delegation.peer) else { return };
+        let (account, protocol) = (&self.cell.account, &delegation.peer_task.native_protocol);
+        if let Err(refusal) = self.runtime.spoken_to(account, &delegation.peer, protocol, transport).await {
+            tracing::warn!(peer = delegation.peer, %refusal, "the channel of a peer could not be recorded");
         }
     }
 

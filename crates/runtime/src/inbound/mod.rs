@@ -3,7 +3,6 @@
 //! What a message means for a task is decided in `engine`; which protocol it came in, and what its peer sees of the task, is
 //! not known here.
 
-mod channel;
 mod find;
 mod push;
 mod receive;
@@ -11,5 +10,3 @@ mod receive;
 pub use find::{InboundFilter, InboundPage};
 pub use push::PushTarget;
 pub use receive::{PeerMessage, PeerMessageAccepted, Received};
-
-pub(crate) use channel::Known;

@@ -12,6 +12,7 @@
 mod ack;
 mod bridge;
 mod close;
+mod derived;
 mod enroll;
 mod follow;
 mod heads;
@@ -40,6 +41,7 @@ use crate::options::ShellLimits;
 use crate::runtime::Runtime;
 use ack::Acks;
 
+pub(crate) use derived::Known as DerivedChannels;
 pub(crate) use keeper::keep;
 pub(crate) use presence::PeerPresence;
 pub use stream::{PeerBatch, PeerStream};

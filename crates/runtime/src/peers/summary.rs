@@ -1,4 +1,4 @@
-//! `get_channel_summary`: seed 003's `channel_summary`.
+//! `get_channel_summary`: seed 003's `channel_summary`. Of the caller's own channels, and of those of the peers we speak to.
 
 use factum_engine::peers::{PeerState, summary};
 use factum_model::Refusal;
@@ -13,7 +13,7 @@ use crate::runtime::Runtime;
 impl Handle<GetChannelSummary> for Runtime {
     async fn handle(&self, caller: &Caller, command: GetChannelSummary) -> Result<GetChannelSummaryResult, Refusal> {
         let own = |state: &PeerState| {
-            state.of(&caller.principal).ok_or_else(Refusal::not_found)?;
+            state.read_by(&caller.principal).ok_or_else(Refusal::not_found)?;
             Ok(state.clone())
         };
         let (state, _) = self.look(&caller.account, &command.channel_id, own).await?;

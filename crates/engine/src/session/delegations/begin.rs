@@ -8,10 +8,14 @@ use factum_model::{NewEvent, Scope};
 use super::observe::peer_ref;
 use super::state::{Delegation, Delegations};
 use crate::context::Context;
+use crate::peers::channel_of_peer;
 use crate::session::state::Shell;
 
 /// Under this name a link refers to the message that gives the peer the task.
 pub(super) const MESSAGE_REF: &str = "message_id";
+
+/// What peers are spoken to in.
+const PROTOCOL: &str = "a2a";
 
 /// What a worker or assignee is called that is a peer.
 const PREFIX: &str = "peer:";
@@ -22,9 +26,9 @@ pub fn peer_named(worker: &str) -> Option<&str> {
 }
 
 /// The fact that links a run to a peer's task that does not exist yet.
-pub(in super::super) fn link(scope: Scope, peer: &str, context: &mut Context<'_>) -> NewEvent {
+pub(in super::super) fn link(mut scope: Scope, peer: &str, context: &mut Context<'_>) -> NewEvent {
     let peer_task = PeerTask {
-        native_protocol: "a2a".to_owned(),
+        native_protocol: PROTOCOL.to_owned(),
         remote_task_id: None,
         remote_context_id: None,
         remote_agent_ref: Some(peer_ref(peer)),
@@ -35,6 +39,7 @@ pub(in super::super) fn link(scope: Scope, peer: &str, context: &mut Context<'_>
         recovery: PeerRecovery::Unknown,
         remote_artifact_refs: Vec::new(),
     };
+    scope.channel_id = channel_of_peer(PROTOCOL, peer);
     let message_id = context.message_id();
     let mut event = NewEvent::new(scope, ChannelPeerTaskLinked { direction: Direction::Outbound, peer_task });
     event.refs.insert(MESSAGE_REF.to_owned(), message_id.as_str().into());
@@ -58,5 +63,6 @@ pub(in super::super) fn carry_on(delegations: &Delegations, shell: &Shell, event
 
 fn run_scope(delegation: &Delegation, shell: &Shell) -> Scope {
     let scope = Scope::default().session_id(&shell.session_id).task_id(&delegation.task_id);
-    scope.run_id(&delegation.run_id).attempt_id(&delegation.attempt_id)
+    let scope = scope.run_id(&delegation.run_id).attempt_id(&delegation.attempt_id);
+    Scope { channel_id: delegation.channel_id(), ..scope }
 }

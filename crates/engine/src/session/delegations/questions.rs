@@ -83,7 +83,7 @@ pub(in super::super) fn ask(
             channel_scoped: true,
             expires_at: None,
         };
-        events.push(NewEvent::new(scope, forwarded));
+        events.push(NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope }, forwarded));
     }
     events
 }
@@ -116,7 +116,7 @@ pub(in super::super) fn returned(
         channel_scoped: true,
     };
     let scope = scope.clone().task_id(&delegation.task_id).run_id(&delegation.run_id);
-    Some(NewEvent::new(scope, fact))
+    Some(NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope }, fact))
 }
 
 /// The question of a run that is over, or that the peer does not ask any more: nobody has to answer it.

@@ -7,6 +7,8 @@ use factum_model::id::*;
 use factum_model::peer::{PeerRecovery, PeerTask};
 use serde::{Deserialize, Serialize};
 
+use crate::peers::channel_of_peer;
+
 /// The delegations of a session that are not over, by run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delegations {
@@ -84,6 +86,11 @@ impl Delegations {
 }
 
 impl Delegation {
+    /// The remote channel that the peer is spoken to through, which its facts are of.
+    pub fn channel_id(&self) -> Option<ChannelId> {
+        channel_of_peer(&self.peer_task.native_protocol, &self.peer)
+    }
+
     /// Whether the peer is done, as far as is known.
     pub fn peer_is_done(&self) -> bool {
         self.peer_task.recovery == PeerRecovery::CompletedUnreconciled

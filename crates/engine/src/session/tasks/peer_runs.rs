@@ -77,7 +77,7 @@ fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observe
                 native_id: Some(action_id.as_str().to_owned()),
                 native_type: Some("answer".to_owned()),
             };
-            draft.push(scope(draft, delegation), fact);
+            draft.push(channel_scope(draft, delegation), fact);
         }
         Observed::Declined { problem } => declined(draft, delegation, problem),
     }
@@ -89,9 +89,14 @@ fn scope(draft: &Draft<'_, '_>, delegation: &Delegation) -> factum_model::Scope 
     draft.scope(&delegation.task_id).run_id(&delegation.run_id).attempt_id(&delegation.attempt_id)
 }
 
+/// The same for what is of the channel that the peer is spoken to through.
+fn channel_scope(draft: &Draft<'_, '_>, delegation: &Delegation) -> factum_model::Scope {
+    factum_model::Scope { channel_id: delegation.channel_id(), ..scope(draft, delegation) }
+}
+
 fn update(draft: &mut Draft<'_, '_>, delegation: &Delegation, change: PeerChange) {
     if let Some(fact) = changed(delegation, change) {
-        draft.push(scope(draft, delegation), fact);
+        draft.push(channel_scope(draft, delegation), fact);
     }
 }
 
@@ -139,7 +144,7 @@ fn resume(draft: &mut Draft<'_, '_>, delegation: &Delegation) {
             gap: None,
             resume_token_ref: None,
         };
-        draft.push(scope(draft, delegation), fact);
+        draft.push(channel_scope(draft, delegation), fact);
     }
 }
 
@@ -266,7 +271,7 @@ fn reconciled(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNew
     change.peer_task.recovery = PeerRecovery::Reconciled;
     let previous_recovery = Some(PeerRecovery::CompletedUnreconciled);
     let fact = ChannelPeerTaskUpdated { previous_recovery, message: change.message, peer_task: change.peer_task };
-    draft.push(scope(draft, delegation), fact);
+    draft.push(channel_scope(draft, delegation), fact);
 }
 
 /// Words instead of a task: a message is no durable output, so they are kept as what the run came to.
@@ -278,7 +283,7 @@ fn replied(draft: &mut Draft<'_, '_>, delegation: &Delegation, text: &str) {
         native_id: None,
         native_type: Some("message".to_owned()),
     };
-    draft.push(scope(draft, delegation), fact);
+    draft.push(channel_scope(draft, delegation), fact);
     let change = PeerChange::only(delegation, PeerRecovery::Reconciled, None);
     update(draft, delegation, change);
     if is_open(draft, delegation) {
@@ -302,7 +307,7 @@ fn unavailable(
             last_seen_at: None,
             last_acknowledged_sequence: None,
         };
-        draft.push(scope(draft, delegation), fact);
+        draft.push(channel_scope(draft, delegation), fact);
     }
     update(draft, delegation, PeerChange::only(delegation, recovery, Some(problem)));
 }
@@ -325,7 +330,7 @@ fn declined(draft: &mut Draft<'_, '_>, delegation: &Delegation, problem: &str) {
             native_id: Some(answer.action_id.as_str().to_owned()),
             native_type: Some("answer_declined".to_owned()),
         };
-        draft.push(scope(draft, delegation), fact);
+        draft.push(channel_scope(draft, delegation), fact);
     }
 }
 

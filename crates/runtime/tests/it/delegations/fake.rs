@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use factum_model::peer::{DeliveryMechanism, PeerRecovery};
+use factum_model::peer::{DeliveryMechanism, PeerRecovery, Transport};
 use factum_model::task::TaskStatus;
 use factum_runtime::{
     Answer, ArtifactContent, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble, ViewedArtifact,
@@ -145,6 +145,10 @@ fn view(task: &Task, polled: bool) -> PeerView {
 impl Delegate for Fake {
     fn peers(&self) -> Vec<String> {
         vec!["north".to_owned()]
+    }
+
+    fn transport(&self, _peer: &str) -> Option<Transport> {
+        Some(Transport::Grpc)
     }
 
     async fn give(&self, _peer: &str, errand: &Errand) -> Result<Given, Trouble> {

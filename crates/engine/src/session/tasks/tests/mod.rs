@@ -21,6 +21,7 @@ mod model_graph;
 mod model_runs;
 mod moves;
 mod pausing;
+mod peer_channels;
 mod peers;
 mod peers_random;
 mod play;

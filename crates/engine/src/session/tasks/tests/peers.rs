@@ -95,11 +95,11 @@ fn facts<'a>(board: &'a Board, name: &'a str) -> impl Iterator<Item = &'a Event>
     board.last.iter().filter(move |event| event.fact.type_name() == name)
 }
 
-fn open_action(board: &Board) -> ActionId {
+pub(super) fn open_action(board: &Board) -> ActionId {
     board.world.state.actions.first().expect("an action").action_id.clone()
 }
 
-fn respond(board: &mut Board, action_id: ActionId, decision: &str) {
+pub(super) fn respond(board: &mut Board, action_id: ActionId, decision: &str) {
     let command = RespondAction { action_id, decision: decision.to_owned(), payload: None, ..respond_default() };
     board.decide(|state, context| respond_action(state, &command, context)).expect("answered");
 }

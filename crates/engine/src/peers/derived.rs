@@ -1,0 +1,49 @@
+//! Channels of those who do not know of channels: each has one by who it is, under an id that follows from that. Ids live
+//! inside an account, so the account is not part of them.
+
+use factum_model::id::ChannelId;
+
+use super::state::Peer;
+use crate::digest::sha256;
+
+/// The hex digits of a digest in the id of a channel.
+const DIGITS: usize = 24;
+
+/// The channel of a principal that speaks `protocol` to us.
+pub fn channel_of_principal(protocol: &str, principal: &str) -> Option<ChannelId> {
+    derived(&format!("chan_{protocol}"), principal)
+}
+
+/// The channel of a peer of the configuration, which we speak to. No principal has the same.
+pub fn channel_of_peer(protocol: &str, name: &str) -> Option<ChannelId> {
+    derived(&format!("chan_{protocol}_peer"), name)
+}
+
+fn derived(prefix: &str, who: &str) -> Option<ChannelId> {
+    let digest = sha256(who.as_bytes());
+    let digits: String = digest.chars().skip_while(|char| *char != ':').skip(1).take(DIGITS).collect();
+    format!("{prefix}_{digits}").parse().ok()
+}
+
+impl Peer {
+    /// Whether it is one that we speak to: nobody's own, and known to everybody of the account by what is said of it there.
+    pub(super) fn is_spoken_to(&self) -> bool {
+        let name = self.identity.peer_ref.as_deref().and_then(crate::session::delegations::peer_named);
+        let protocol = self.identity.native_protocol.as_deref().unwrap_or_default();
+        name.is_some_and(|name| channel_of_peer(protocol, name).as_ref() == Some(&self.channel_id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_follows_from_who_it_is_and_from_nothing_else() {
+        let id = |id: Option<ChannelId>| id.map(|id| id.as_str().to_owned()).unwrap_or_default();
+        assert_eq!(id(channel_of_principal("a2a", "agent://x")), "chan_a2a_eb18076033220568fb3f429b");
+        assert_eq!(id(channel_of_peer("a2a", "north")), "chan_a2a_peer_dc365e79d41cfae1c3c0d969");
+        assert_ne!(channel_of_peer("a2a", "north"), channel_of_peer("a2a", "south"));
+        assert_ne!(channel_of_peer("a2a", "north"), channel_of_principal("a2a", "north"));
+    }
+}
