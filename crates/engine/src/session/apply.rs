@@ -36,7 +36,7 @@ pub fn apply(state: &mut SessionState, event: &Event) {
     super::tasks::inbound::apply(&mut state.inbound, &state.tasks, event);
     super::jobs::apply(&mut state.jobs, event);
     super::subagents::apply(&mut state.subagents, event);
-    super::delegations::apply(&mut state.delegations, event);
+    super::delegations::apply(&mut state.delegations, &state.tasks, event);
     touch(state, event);
     super::resting::apply(state, event);
 }

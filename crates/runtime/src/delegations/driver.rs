@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use factum_engine::session::SessionState;
 use factum_engine::session::delegations::{Delegation, Observed, PendingAnswer, Step, next};
-use factum_engine::session::tasks::{errand, observe_peer};
+use factum_engine::session::tasks::observe_peer;
 use factum_model::id::RunId;
 use factum_model::peer::PeerRecovery;
-use factum_model::registry::Scopes;
 use factum_model::{ErrorCode, Trace};
 use tokio::sync::Notify;
 
 use super::backoff::Backoff;
 use super::contract::{Answer, Delegate, Errand, Given, PeerView, Remote, Trouble};
 use super::news::news_of;
-use crate::caller::Caller;
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
 use crate::session::SessionCell;
@@ -66,29 +64,23 @@ pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunI
 
 impl Drive {
     async fn step(&mut self) -> Result<(), Over> {
-        let (delegation, text) = self.look_here().await?;
+        let delegation = self.look_here().await?;
         let Some(delegate) = self.runtime.0.delegate.clone().filter(|one| one.peers().contains(&delegation.peer))
         else {
             let problem =
                 format!("there is no peer named {:?} any more; add [peers.{}]", delegation.peer, delegation.peer);
             return self.troubled(Trouble::Network { problem, may_have_arrived: false }, Connected::No).await;
         };
-        let done = self.take(&*delegate, &delegation, text).await;
+        let done = self.take(&*delegate, &delegation).await;
         self.enroll(&*delegate, &delegation).await;
         done
     }
 
-    async fn take(
-        &mut self,
-        delegate: &dyn Delegate,
-        delegation: &Delegation,
-        text: Option<String>,
-    ) -> Result<(), Over> {
+    async fn take(&mut self, delegate: &dyn Delegate, delegation: &Delegation) -> Result<(), Over> {
         match next(delegation) {
             Step::Give => {
-                let Some(text) = self.text(delegation, text).await else { return Ok(()) };
-                let (message_id, since) = (delegation.message_id.clone(), delegation.linked_at);
-                let errand = Errand { message_id, text, since };
+                let (message_id, text) = (delegation.message_id.clone(), delegation.text.clone());
+                let errand = Errand { message_id, text, since: delegation.linked_at };
                 self.give(delegate, delegation, &errand).await
             }
             Step::Cancel if !self.cancel_sent => self.cancel(delegate, delegation).await,
@@ -107,27 +99,10 @@ impl Drive {
         }
     }
 
-    /// What the peer is asked to do, also by a task that has left the session's state. `None` after a pause where it could
-    /// not be read.
-    async fn text(&self, delegation: &Delegation, known: Option<String>) -> Option<String> {
-        if known.is_some() {
-            return known;
-        }
-        let caller = Caller::new(DELEGATIONS, &self.cell.account, Scopes::admin());
-        match self.runtime.task_row(&caller, &delegation.task_id).await {
-            Ok(row) => Some(row.map(|row| row.objective).unwrap_or_default()),
-            Err(refusal) => {
-                tracing::warn!(run_id = %self.run_id, %refusal, "a task could not be read; trying again");
-                self.pause(RECORD_PAUSE).await;
-                None
-            }
-        }
-    }
-
-    /// The delegation as it stands, and what the peer is asked to do where that is at hand.
-    pub(super) async fn look_here(&self) -> Result<(Delegation, Option<String>), Over> {
+    /// The delegation as it stands.
+    pub(super) async fn look_here(&self) -> Result<Delegation, Over> {
         loop {
-            let look = |state: &SessionState| Ok(errand(state, &self.run_id));
+            let look = |state: &SessionState| Ok(state.delegations.get(&self.run_id).cloned());
             match self.runtime.look::<SessionState, _>(&self.cell.account, &self.cell.id, look).await {
                 Ok((found, _)) => return found.ok_or(Over),
                 Err(refusal) if refusal.code == ErrorCode::NotFound => return Err(Over),

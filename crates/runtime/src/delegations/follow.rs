@@ -34,7 +34,7 @@ impl Drive {
             let next_view = tokio::select! {
                 () = wake.notified() => {
                     // What happened here may be none of this run's business; then the stream is read on.
-                    let (now, _) = self.look_here().await?;
+                    let now = self.look_here().await?;
                     if next(&now) == Step::Follow { continue }
                     return Ok(());
                 }

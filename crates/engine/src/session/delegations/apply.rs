@@ -10,11 +10,12 @@ use super::begin::MESSAGE_REF;
 use super::observe::{PEER_ARTIFACT_REF, content_key, peer_of_ref};
 use super::questions::QUESTION;
 use super::state::{Delegation, Delegations, KnownArtifact, PendingAnswer, is_final};
+use crate::session::tasks::Tasks;
 use crate::session::verdict::answer_text;
 
-pub(in super::super) fn apply(delegations: &mut Delegations, event: &Event) {
+pub(in super::super) fn apply(delegations: &mut Delegations, tasks: &Tasks, event: &Event) {
     if let Fact::ChannelPeerTaskLinked(fact) = &event.fact {
-        return link(delegations, event, fact);
+        return link(delegations, tasks, event, fact);
     }
     // Most sessions have given nothing away.
     if delegations.open.is_empty() {
@@ -38,7 +39,7 @@ pub(in super::super) fn apply(delegations: &mut Delegations, event: &Event) {
     }
 }
 
-fn link(delegations: &mut Delegations, event: &Event, fact: &ChannelPeerTaskLinked) {
+fn link(delegations: &mut Delegations, tasks: &Tasks, event: &Event, fact: &ChannelPeerTaskLinked) {
     let scope = &event.scope;
     let (Direction::Outbound, Some(task_id), Some(run_id), Some(attempt_id)) =
         (fact.direction, &scope.task_id, &scope.run_id, &scope.attempt_id)
@@ -54,6 +55,7 @@ fn link(delegations: &mut Delegations, event: &Event, fact: &ChannelPeerTaskLink
         attempt_id: attempt_id.clone(),
         peer: peer.to_owned(),
         message_id,
+        text: tasks.objective(task_id).unwrap_or_default().to_owned(),
         peer_task: fact.peer_task.clone(),
         generation: 0,
         artifacts: Default::default(),
@@ -75,6 +77,10 @@ fn update(delegations: &mut Delegations, event: &Event, fact: &ChannelPeerTaskUp
     let Some(delegation) = of_run(delegations, event) else { return };
     delegation.peer_task = fact.peer_task.clone();
     delegation.generation += 1;
+    // The peer has it: nobody will send it again.
+    if delegation.peer_task.remote_task_id.is_some() {
+        delegation.text = String::new();
+    }
     if is_final(fact.peer_task.recovery) {
         let run_id = delegation.run_id.clone();
         delegations.open.remove(&run_id);

@@ -25,6 +25,9 @@ pub struct Delegation {
     pub peer: String,
     /// The id of the message that gives the peer the task. Chosen before anything was sent.
     pub message_id: String,
+    /// What that message says: the task's objective as it was then, whatever it is now. Kept until the peer has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
     pub peer_task: PeerTask,
     /// Grows with each change of the peer's task.
     pub generation: u64,

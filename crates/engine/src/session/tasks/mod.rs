@@ -59,7 +59,7 @@ pub(super) use known::require_known;
 pub use link_tasks::{edge_of, link_tasks};
 pub use moves::{may_move, moves};
 pub use pause_task::pause_task;
-pub use peer_runs::{errand, observe_peer};
+pub use peer_runs::observe_peer;
 pub(super) use produced::artifacts_produced;
 pub use read_model::{TaskHistory, task_record, task_snapshot};
 pub use resume_task::resume_task;

@@ -35,14 +35,6 @@ pub fn observe_peer(
     Ok(draft.finish(|_| ()))
 }
 
-/// A run that a peer does, as far as it is known, and what the peer is asked to do. That is in the index where the task has
-/// ended and left the state before the peer could be told.
-pub fn errand(state: &SessionState, run_id: &RunId) -> Option<(Delegation, Option<String>)> {
-    let delegation = state.delegations.get(run_id)?.clone();
-    let objective = state.tasks.get(&delegation.task_id).map(|task| task.row.objective.clone());
-    Some((delegation, objective))
-}
-
 fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observed) -> Result<(), Refusal> {
     match observed {
         Observed::Task(news) => see(draft, delegation, news)?,

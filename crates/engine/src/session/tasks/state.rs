@@ -130,6 +130,11 @@ impl Tasks {
         self.tasks.len()
     }
 
+    /// What a task is for, where it is in memory.
+    pub(in super::super) fn objective(&self, task_id: &TaskId) -> Option<&str> {
+        self.get(task_id).map(|task| task.row.objective.as_str())
+    }
+
     pub(super) fn get(&self, task_id: &TaskId) -> Option<&Task> {
         self.tasks.get(task_id).map(|task| &**task)
     }

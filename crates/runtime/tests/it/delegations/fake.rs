@@ -46,6 +46,8 @@ pub(super) struct State {
     pub(super) polled: bool,
     /// It does not stop, and cannot be reached once it has said so.
     pub(super) stubborn: bool,
+    /// Every message that gave it something, and what it said, however often it came.
+    pub(super) told: Vec<(String, String)>,
     /// How often a message was carried out.
     pub(super) begun: Vec<String>,
     pub(super) replies: Option<String>,
@@ -153,6 +155,7 @@ impl Delegate for Fake {
 
     async fn give(&self, _peer: &str, errand: &Errand) -> Result<Given, Trouble> {
         self.reachable()?;
+        self.change(|state| state.told.push((errand.message_id.clone(), errand.text.clone())));
         let replies = self.state.lock().replies.clone();
         if let Some(text) = replies {
             return Ok(Given::Reply(text));

@@ -302,6 +302,21 @@ fn an_answer_that_the_peer_does_not_take_is_asked_for_again() {
     assert_ne!(open_action(&board), first);
 }
 
+/// What was to be sent is what is sent, until the peer has it.
+#[test]
+fn the_words_of_a_link_are_those_of_then() {
+    let mut board = given(json!({ "objective": "count to ten" }));
+    board.ok("update_task", json!({ "task_id": "t", "objective": "count to a hundred" }));
+    assert_eq!(known(&board).text, "count to ten");
+    board.crash();
+    assert_eq!(known(&board).text, "count to ten");
+    see(&mut board, &task(news("working")));
+    assert_eq!(known(&board).text, "", "nobody needs them any more");
+    see(&mut board, &Observed::Missing { problem: "gone".to_owned() });
+    board.ok("retry_task", json!({ "task_id": "t", "reason": "again" }));
+    assert_eq!(known(&board).text, "count to a hundred", "another run is another message");
+}
+
 /// Seed 000, "Remote permission bridge": five facts.
 #[test]
 fn an_authorization_crosses_the_channel_with_its_five_facts() {
