@@ -304,16 +304,12 @@ fn unavailable(
     update(draft, delegation, PeerChange::only(delegation, recovery, Some(problem)));
 }
 
-/// The peer does not take an answer or an order to stop. What it says of its task decides, so nothing is lost by it; an
-/// answer is not offered again.
+/// The peer does not take an answer or an order to stop. What it says of its task decides, so nothing is lost by it, and it
+/// is followed until it ends, also where nobody here waits for it any more; an answer is not offered again.
 fn declined(draft: &mut Draft<'_, '_>, delegation: &Delegation, problem: &str) {
     let details = [("peer".to_owned(), format!("peer:{}", delegation.peer).into())].into_iter().collect();
     let fact = RuntimeWarning { code: "peer_declined".to_owned(), message: clip(problem, WORDS_MAX), details };
     draft.push(scope(draft, delegation), fact);
-    if delegation.over {
-        let change = PeerChange::only(delegation, PeerRecovery::Reconciled, Some(problem));
-        return update(draft, delegation, change);
-    }
     if let Some(answer) = &delegation.answer {
         let fact = ChannelMessage {
             kind: ChannelMessageKind::Notice,

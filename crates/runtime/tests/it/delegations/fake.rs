@@ -46,6 +46,8 @@ pub(super) struct State {
     pub(super) polled: bool,
     /// It does not stop, and cannot be reached once it has said so.
     pub(super) stubborn: bool,
+    /// It does not stop, whoever asks.
+    pub(super) firm: bool,
     /// Every message that gave it something, and what it said, however often it came.
     pub(super) told: Vec<(String, String)>,
     /// How often a message was carried out.
@@ -217,8 +219,8 @@ impl Delegate for Fake {
             self.change(|state| (state.mood, state.stubborn) = (Mood::Down, false));
             return Err(Trouble::Refused { problem: "it cannot be cancelled".to_owned() });
         }
-        if self.view(&remote.task_id)?.recovery == PeerRecovery::CompletedUnreconciled {
-            return Err(Trouble::Refused { problem: "it is over".to_owned() });
+        if self.state.lock().firm || self.view(&remote.task_id)?.recovery == PeerRecovery::CompletedUnreconciled {
+            return Err(Trouble::Refused { problem: "it is not stopped".to_owned() });
         }
         self.change(|state| {
             let task = state.tasks.iter_mut().find(|task| task.id == remote.task_id).unwrap();

@@ -264,6 +264,30 @@ async fn how_a_task_ended_that_could_not_be_stopped_is_found_out() {
     assert_eq!(last["payload"]["remote_status"], "completed", "{last}");
 }
 
+/// The peer refuses to stop and goes on: what it does is followed until it ends, although nobody here waits for it.
+#[tokio::test]
+async fn a_peer_that_does_not_stop_is_followed_until_it_ends() {
+    for polled in [false, true] {
+        let fake = Fake::new(|state| (state.polled, state.firm) = (polled, true));
+        let mut world = world(&fake).await;
+        let session_id = given(&world).await;
+        until_fact(&world, &session_id, recovered("running")).await;
+        let failed = json!({ "task_id": "t", "error": { "category": "x", "message": "enough" } });
+        call::<FailTask>(&world, failed).await.unwrap();
+        let declined =
+            |event: &Value| event["type"] == "runtime.warning" && event["payload"]["code"] == "peer_declined";
+        until_fact(&world, &session_id, declined).await;
+        world.restart(Agents::demo()).await;
+        fake.task(|task| task.state = "completed");
+        until_fact(&world, &session_id, recovered("reconciled")).await;
+        let updates = events(&world, &session_id).await;
+        let reconciled: Vec<&Value> = updates.iter().filter(|event| recovered("reconciled")(event)).collect();
+        assert_eq!(reconciled.len(), 1, "polled: {polled}");
+        assert_eq!(reconciled[0]["payload"]["remote_status"], "completed", "polled: {polled}");
+        assert_eq!(get(&world, "t").await.status, TaskStatus::Failed, "what was said here stays");
+    }
+}
+
 #[tokio::test]
 async fn words_instead_of_a_task_are_what_the_run_came_to() {
     let fake = Fake::new(|state| state.replies = Some("forty-two".to_owned()));

@@ -302,6 +302,24 @@ fn an_answer_that_the_peer_does_not_take_is_asked_for_again() {
     assert_ne!(open_action(&board), first);
 }
 
+/// The run is over here, and the peer does not stop: it is not said to be done with until it is.
+#[test]
+fn a_peer_that_does_not_stop_is_not_reconciled_until_it_ends() {
+    let mut board = given(json!({}));
+    see(&mut board, &task(news("working")));
+    board.ok("fail_task", json!({ "task_id": "t", "error": { "category": "x", "message": "enough" } }));
+    let run_id = known(&board).run_id.clone();
+    let observe = |board: &mut Board, observed: &Observed| {
+        board.decide(|state, context| tasks::observe_peer(state, &run_id, observed, context)).expect("seen");
+    };
+    observe(&mut board, &Observed::Declined { problem: "no".to_owned() });
+    assert_eq!(types(&board), ["runtime.warning"]);
+    assert_eq!((known(&board).peer_task.recovery, next(known(&board))), (PeerRecovery::Running, Step::Cancel));
+    board.crash();
+    observe(&mut board, &whole("completed"));
+    assert_eq!((delegation(&board), board.status("t")), (None, TaskStatus::Failed));
+}
+
 /// What was to be sent is what is sent, until the peer has it.
 #[test]
 fn the_words_of_a_link_are_those_of_then() {
