@@ -7,8 +7,8 @@ use a2a::{TRANSPORT_PROTOCOL_GRPC, TRANSPORT_PROTOCOL_HTTP_JSON, TRANSPORT_PROTO
 use serde_json::Value;
 
 use super::failure::{Failure, cut};
+use super::spoken::Spoken;
 use crate::extension::MESSAGING_URI;
-use crate::version::Version;
 
 /// The most interfaces of a card that are looked at.
 const INTERFACES_MAX: usize = 32;
@@ -26,7 +26,7 @@ pub enum Binding {
 pub struct Interface {
     pub url: String,
     pub binding: Binding,
-    pub version: Version,
+    pub spoken: Spoken,
     pub tenant: Option<String>,
 }
 
@@ -96,7 +96,7 @@ fn by_preference(offered: Vec<Interface>) -> Vec<Interface> {
             interfaces.push(interface);
         }
     }
-    interfaces.sort_by_key(|interface| (rank(interface), std::cmp::Reverse(interface.version)));
+    interfaces.sort_by_key(|interface| (rank(interface), std::cmp::Reverse(interface.spoken)));
     interfaces
 }
 
@@ -116,12 +116,17 @@ impl Offer {
             TRANSPORT_PROTOCOL_GRPC => Binding::Grpc,
             _ => return None,
         };
-        let version = Version::parse(Some(&self.version)).ok()?.unwrap_or(Version::V0_3);
-        // 0.3 over gRPC is another service.
-        if binding == Binding::Grpc && version != Version::V1_0 {
+        let spoken = Spoken::parse(&self.version)?;
+        // 0.3 over gRPC is another service, and in April 2025 there was JSON-RPC.
+        let exists = match spoken {
+            Spoken::V1_0 => true,
+            Spoken::V0_3 => binding != Binding::Grpc,
+            Spoken::April2025 => binding == Binding::JsonRpc,
+        };
+        if !exists {
             return None;
         }
-        Some(Interface { url: self.url.clone(), binding, version, tenant: self.tenant.clone() })
+        Some(Interface { url: self.url.clone(), binding, spoken, tenant: self.tenant.clone() })
     }
 }
 
@@ -136,8 +141,8 @@ fn offered(json: &Value) -> Vec<Offer> {
             tenant: text(&entry, "tenant").filter(|tenant| !tenant.is_empty()),
         })
     });
-    // 0.3 says one version for all. A card that says none is of April 2025, which this side does not speak.
-    let version = text(json, "protocolVersion").unwrap_or_else(|| "2025-04".to_owned());
+    // 0.3 says one version for all. A card that says none is of April 2025.
+    let version = text(json, "protocolVersion").unwrap_or_else(|| Spoken::APRIL_2025.to_owned());
     let main = text(json, "url").map(|url| {
         let binding = text(json, "preferredTransport").unwrap_or_else(|| TRANSPORT_PROTOCOL_JSONRPC.to_owned());
         Offer { url, binding, version: version.clone(), tenant: None }
@@ -155,12 +160,12 @@ mod tests {
 
     use super::*;
 
-    fn ways(json: Value) -> Vec<(String, Binding, Version)> {
+    fn ways(json: Value) -> Vec<(String, Binding, Spoken)> {
         let card = PeerCard::read(json, Signature::Absent).unwrap();
-        card.interfaces.into_iter().map(|way| (way.url, way.binding, way.version)).collect()
+        card.interfaces.into_iter().map(|way| (way.url, way.binding, way.spoken)).collect()
     }
 
-    fn way(url: &str, binding: Binding, version: Version) -> (String, Binding, Version) {
+    fn way(url: &str, binding: Binding, version: Spoken) -> (String, Binding, Spoken) {
         (url.to_owned(), binding, version)
     }
 
@@ -175,10 +180,10 @@ mod tests {
             { "url": "future", "protocolBinding": "JSONRPC", "protocolVersion": "2.0" },
         ]});
         let expected = [
-            way("rest", Binding::HttpJson, Version::V1_0),
-            way("rpc", Binding::JsonRpc, Version::V1_0),
-            way("old", Binding::JsonRpc, Version::V0_3),
-            way("g", Binding::Grpc, Version::V1_0),
+            way("rest", Binding::HttpJson, Spoken::V1_0),
+            way("rpc", Binding::JsonRpc, Spoken::V1_0),
+            way("old", Binding::JsonRpc, Spoken::V0_3),
+            way("g", Binding::Grpc, Spoken::V1_0),
         ];
         assert_eq!(ways(new.clone()), expected);
         assert_eq!(PeerCard::read(new, Signature::Absent).unwrap().others, ["GRPC 0.3", "JSONRPC 2.0"]);
@@ -188,7 +193,7 @@ mod tests {
             { "url": "main", "transport": "HTTP+JSON" },
             { "url": "rpc", "transport": "JSONRPC" },
         ]});
-        let expected = [way("main", Binding::HttpJson, Version::V0_3), way("rpc", Binding::JsonRpc, Version::V0_3)];
+        let expected = [way("main", Binding::HttpJson, Spoken::V0_3), way("rpc", Binding::JsonRpc, Spoken::V0_3)];
         assert_eq!(ways(old), expected);
     }
 
@@ -206,10 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn a_card_of_april_2025_offers_nothing_that_this_side_speaks_and_says_what() {
+    fn a_card_that_says_no_version_is_of_april_2025() {
         let card = json!({ "name": "a", "url": "main", "capabilities": { "streaming": true } });
-        let card = PeerCard::read(card, Signature::Absent).unwrap();
-        assert_eq!((card.interfaces, card.others, card.streaming), (vec![], vec!["JSONRPC 2025-04".to_owned()], true));
+        assert_eq!(ways(card.clone()), [way("main", Binding::JsonRpc, Spoken::April2025)]);
+        let mut other = card;
+        other["preferredTransport"] = json!("HTTP+JSON");
+        let card = PeerCard::read(other, Signature::Absent).unwrap();
+        assert_eq!(
+            (card.interfaces, card.others, card.streaming),
+            (vec![], vec!["HTTP+JSON 2025-04".to_owned()], true)
+        );
     }
 
     #[test]

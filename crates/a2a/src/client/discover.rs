@@ -142,7 +142,7 @@ fn choose(client: &Client, options: &PeerOptions, card: &PeerCard) -> Result<Int
     let offered = if card.others.is_empty() { "nothing else".to_owned() } else { card.others.join(", ") };
     why_not.push(format!("it also offers {offered}"));
     let message = format!(
-        "none of its interfaces can be used (JSONRPC and HTTP+JSON in 1.0 and 0.3 can, and GRPC in 1.0): {}",
+        "none of its interfaces can be used (JSONRPC and HTTP+JSON in 1.0 and 0.3 can, GRPC in 1.0, and JSONRPC of April 2025): {}",
         why_not.join("; ")
     );
     Err(Failure::Refused { code: a2a::error_code::VERSION_NOT_SUPPORTED, message })

@@ -12,9 +12,9 @@ use super::failure::Failure;
 use super::forgiving::forgiven;
 use super::operation::Operation;
 use super::peer::{Around, unsendable};
+use super::spoken::Spoken;
 use super::updates::{PeerUpdate, PeerUpdates};
-use super::{rest, rpc, v0_3};
-use crate::version::Version;
+use super::{april_2025, rest, rpc, v0_3};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Call<'_> {
         let request = self.request(task_id, params)?.header("Accept", "text/event-stream");
         match request.stream().await? {
             Streaming::Events(_, events) => {
-                Ok(PeerUpdates::events(*events, Reader { form: self.form, version: self.interface.version }))
+                Ok(PeerUpdates::events(*events, Reader { form: self.form, spoken: self.interface.spoken }))
             }
             Streaming::Answer(answer) => {
                 let response = read(self.result(&answer)?)?;
@@ -60,13 +60,17 @@ impl Call<'_> {
 
     fn request(&self, task_id: &str, params: &impl Serialize) -> Result<Request, Failure> {
         let params = serde_json::to_value(params).map_err(|error| unsendable(&error.to_string()))?;
-        let version = self.interface.version;
-        let params = if version == Version::V0_3 { v0_3::params_to(self.operation, params) } else { params };
+        let spoken = self.interface.spoken;
+        let params = match spoken {
+            Spoken::V1_0 => params,
+            Spoken::V0_3 => v0_3::params_to(self.operation, params),
+            Spoken::April2025 => april_2025::params_to(self.operation, params),
+        };
         let request = match self.form {
             Form::Rpc => rpc::request(self.client, self.interface, self.operation, params)?,
             Form::Rest => rest::request(self.client, self.interface, self.operation, task_id, params)?,
         };
-        Ok(self.credential.on(self.around.on(request, version)))
+        Ok(self.credential.on(self.around.on(request, spoken.version())))
     }
 
     /// The result in the form of 1.0.
@@ -75,11 +79,16 @@ impl Call<'_> {
             Form::Rpc => rpc::result(answer)?,
             Form::Rest => rest::result(self.operation, answer)?,
         };
-        Ok(if self.interface.version == Version::V0_3 {
-            v0_3::result_from(self.operation, value)
-        } else {
-            forgiven(value)
-        })
+        Ok(of_1_0(self.interface.spoken, self.operation, value))
+    }
+}
+
+/// A result in the form of 1.0.
+fn of_1_0(spoken: Spoken, operation: Operation, value: Value) -> Value {
+    match spoken {
+        Spoken::V1_0 => forgiven(value),
+        Spoken::V0_3 => v0_3::result_from(operation, value),
+        Spoken::April2025 => april_2025::result_from(operation, value),
     }
 }
 
@@ -91,7 +100,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
 #[derive(Clone, Copy)]
 pub(super) struct Reader {
     form: Form,
-    version: Version,
+    spoken: Spoken,
 }
 
 impl Reader {
@@ -105,6 +114,6 @@ impl Reader {
                 None => body,
             },
         };
-        read(if self.version == Version::V0_3 { v0_3::result_from(Operation::Stream, value) } else { forgiven(value) })
+        read(of_1_0(self.spoken, Operation::Stream, value))
     }
 }

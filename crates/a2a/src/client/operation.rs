@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::version::Version;
+use super::spoken::Spoken;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
@@ -16,20 +16,22 @@ pub(super) enum Operation {
 
 impl Operation {
     /// The JSON-RPC method. `None` where the version has none.
-    pub(super) fn method(self, version: Version) -> Option<&'static str> {
-        Some(match (self, version) {
-            (Self::Send, Version::V1_0) => "SendMessage",
-            (Self::Stream, Version::V1_0) => "SendStreamingMessage",
-            (Self::Get, Version::V1_0) => "GetTask",
-            (Self::List, Version::V1_0) => "ListTasks",
-            (Self::Cancel, Version::V1_0) => "CancelTask",
-            (Self::Subscribe, Version::V1_0) => "SubscribeToTask",
-            (Self::Send, Version::V0_3) => "message/send",
-            (Self::Stream, Version::V0_3) => "message/stream",
-            (Self::Get, Version::V0_3) => "tasks/get",
-            (Self::List, Version::V0_3) => return None,
-            (Self::Cancel, Version::V0_3) => "tasks/cancel",
-            (Self::Subscribe, Version::V0_3) => "tasks/resubscribe",
+    pub(super) fn method(self, spoken: Spoken) -> Option<&'static str> {
+        Some(match (self, spoken) {
+            (Self::Send, Spoken::V1_0) => "SendMessage",
+            (Self::Stream, Spoken::V1_0) => "SendStreamingMessage",
+            (Self::Get, Spoken::V1_0) => "GetTask",
+            (Self::List, Spoken::V1_0) => "ListTasks",
+            (Self::Cancel, Spoken::V1_0) => "CancelTask",
+            (Self::Subscribe, Spoken::V1_0) => "SubscribeToTask",
+            (Self::Send, Spoken::V0_3) => "message/send",
+            (Self::Stream, Spoken::V0_3) => "message/stream",
+            (Self::Send, Spoken::April2025) => "tasks/send",
+            (Self::Stream, Spoken::April2025) => "tasks/sendSubscribe",
+            (Self::Get, Spoken::V0_3 | Spoken::April2025) => "tasks/get",
+            (Self::List, Spoken::V0_3 | Spoken::April2025) => return None,
+            (Self::Cancel, Spoken::V0_3 | Spoken::April2025) => "tasks/cancel",
+            (Self::Subscribe, Spoken::V0_3 | Spoken::April2025) => "tasks/resubscribe",
         })
     }
 

@@ -10,6 +10,7 @@ use super::card::{Binding, Interface, PeerCard};
 use super::credential::Credential;
 use super::failure::Failure;
 use super::operation::Operation;
+use super::spoken::Spoken;
 use super::updates::PeerUpdates;
 use super::{grpc, json, v0_3};
 use crate::version::Version;
@@ -42,12 +43,17 @@ impl Peer {
 
     /// A state as this peer writes it.
     pub fn native_status(&self, state: &TaskState) -> String {
-        match self.interface.version {
-            Version::V1_0 => {
+        match self.interface.spoken {
+            Spoken::V1_0 => {
                 serde_json::to_value(state).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
             }
-            Version::V0_3 => v0_3::state_to(state).to_owned(),
+            Spoken::V0_3 | Spoken::April2025 => v0_3::state_to(state).to_owned(),
         }
+    }
+
+    /// Whether whoever sends chooses what a new task is called: it is the id of its first message.
+    pub fn tasks_are_named_by_messages(&self) -> bool {
+        self.interface.spoken == Spoken::April2025
     }
 
     /// Sends a message. `key` makes it safe to send again where the peer keeps keys.
@@ -74,7 +80,7 @@ impl Peer {
         }
     }
 
-    /// The newest tasks of a context. 0.3 has no such operation and refuses.
+    /// The newest tasks of a context. Older versions have no such operation and refuse.
     pub async fn list(&self, request: ListTasksRequest) -> Result<ListTasksResponse, Failure> {
         match self.way(Operation::List, Around::default())? {
             Way::Json(call) => call.answer("", &request).await,
@@ -125,8 +131,10 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
-    pub(super) fn on(self, mut request: Request, version: Version) -> Request {
-        request = request.header(Version::HEADER, version.as_str());
+    pub(super) fn on(self, mut request: Request, version: Option<Version>) -> Request {
+        if let Some(version) = version {
+            request = request.header(Version::HEADER, version.as_str());
+        }
         if let Some(key) = self.key {
             request = request.header(IDEMPOTENCY_HEADER, key);
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::card::Interface;
 use super::failure::{Failure, cut};
 use super::operation::{Operation, escaped};
-use crate::version::Version;
+use super::spoken::Spoken;
 
 pub(super) fn request(
     client: &Client,
@@ -20,19 +20,16 @@ pub(super) fn request(
     let base = interface.url.trim_end_matches('/');
     let (method, path) = operation.path(task_id);
     // 0.3 stands below `/v1`; a card may name it already or not.
-    let prefix = match (interface.version, &interface.tenant) {
-        (Version::V0_3, _) if base.ends_with("/v1") => String::new(),
-        (Version::V0_3, _) => "/v1".to_owned(),
-        (Version::V1_0, Some(tenant)) => format!("/{}", escaped(tenant)),
-        (Version::V1_0, None) => String::new(),
+    let prefix = match (interface.spoken, &interface.tenant) {
+        (Spoken::V1_0, Some(tenant)) => format!("/{}", escaped(tenant)),
+        (Spoken::V1_0, None) => String::new(),
+        (_, _) if base.ends_with("/v1") => String::new(),
+        (_, _) => "/v1".to_owned(),
     };
     if method == Method::GET {
         return Ok(client.get(&format!("{base}{prefix}{path}{}", query(&params)))?);
     }
-    let media_type = match interface.version {
-        Version::V1_0 => "application/a2a+json",
-        Version::V0_3 => "application/json",
-    };
+    let media_type = if interface.spoken == Spoken::V1_0 { "application/a2a+json" } else { "application/json" };
     Ok(client.post(&format!("{base}{prefix}{path}"))?.body(media_type, params.to_string()))
 }
 

@@ -110,6 +110,14 @@ impl Peers {
     }
 }
 
+/// The task that is called as its message, where there is one.
+fn named(found: Result<Task, Failure>) -> Result<Option<Task>, Failure> {
+    match found {
+        Err(Failure::Missing { .. }) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 fn timestamp(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
@@ -158,9 +166,14 @@ impl Delegate for Peers {
                 "the task was sent and no answer came back; {why}, so whether the peer has it is not known"
             ),
         };
-        match self.search(&peer, errand).await {
+        let found = if peer.tasks_are_named_by_messages() {
+            named(peer.get(&errand.message_id, Some(0)).await)
+        } else {
+            self.search(&peer, errand).await
+        };
+        match found {
             Ok(Some(task)) => Ok(Found::Task(Box::new(view::of_task(&peer, &task)))),
-            Ok(None) => Ok(unknown("the peer lists no task that began with it")),
+            Ok(None) => Ok(unknown("the peer knows no task that began with it")),
             Err(Failure::Refused { .. } | Failure::Malformed { .. } | Failure::Missing { .. }) => {
                 Ok(unknown("the peer does not list its tasks"))
             }

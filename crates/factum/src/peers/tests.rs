@@ -34,6 +34,10 @@ struct Fake {
 async fn answer(State(fake): State<Arc<Fake>>, body: String) -> Response {
     let Ok(body) = serde_json::from_str::<Value>(&body) else {
         let url = format!("http://{}/", fake.address.lock().unwrap());
+        if fake.extensions.is_null() {
+            let card = json!({ "name": "fake", "url": url, "capabilities": { "streaming": true } });
+            return card.to_string().into_response();
+        }
         let card = json!({
             "name": "fake",
             "capabilities": { "streaming": true, "extensions": fake.extensions },
@@ -71,6 +75,11 @@ async fn start(script: Script, extensions: Value) -> (Arc<Fake>, Peers) {
     let client = factum_outbound::Client::new(factum_outbound::Options::default().with_loopback()).unwrap();
     let options = PeerOptions { url: format!("http://{address}"), ..PeerOptions::default() };
     (fake, Peers::new(client, vec![("north".to_owned(), options)]))
+}
+
+/// A peer whose card is of April 2025.
+async fn start_april(script: Script) -> (Arc<Fake>, Peers) {
+    start(script, Value::Null).await
 }
 
 fn task(state: &str) -> Value {
@@ -152,6 +161,44 @@ async fn a_message_that_may_have_arrived_is_looked_for_as_the_peer_allows() {
         let (_, peers) = start(script, json!([])).await;
         assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
     }
+}
+
+/// In April 2025 a task is called as the message it began with, so it can be asked for.
+#[tokio::test]
+async fn a_task_of_april_2025_is_found_by_its_message() {
+    fn script(method: &str, params: &Value) -> Says {
+        match (method, params["id"].as_str()) {
+            ("tasks/get", Some("msg_1")) => Says::Result(json!({ "id": "msg_1", "status": { "state": "working" } })),
+            _ => Says::Error(-32001),
+        }
+    }
+    let (fake, peers) = start_april(script).await;
+    let Ok(Found::Task(view)) = peers.find("north", &errand()).await else { panic!("not found") };
+    assert_eq!((view.remote.task_id.as_str(), view.recovery), ("msg_1", PeerRecovery::Running));
+    let other = Errand { message_id: "msg_2".to_owned(), ..errand() };
+    assert!(matches!(peers.find("north", &other).await, Ok(Found::Unknown { .. })));
+    let asked: Vec<String> = fake.asked.lock().iter().map(|(method, _)| method.clone()).collect();
+    assert_eq!(asked, ["tasks/get", "tasks/get"]);
+}
+
+/// Messages of April 2025 have no ids: questions are told apart by when they were asked.
+#[tokio::test]
+async fn questions_without_an_id_are_told_apart_by_their_time() {
+    fn script(_: &str, params: &Value) -> Says {
+        let message = json!({ "role": "agent", "parts": [{ "type": "text", "text": "up?" }] });
+        let mut status = json!({ "state": "input-required", "message": message });
+        if params["id"] == "timed" {
+            status["timestamp"] = json!("2025-04-01T00:00:00Z");
+        }
+        Says::Result(json!({ "id": params["id"], "status": status }))
+    }
+    let (_, peers) = start_april(script).await;
+    let look = async |id: &str| {
+        let remote = Remote { task_id: id.to_owned(), context_id: None };
+        peers.look("north", &remote).await.unwrap().question
+    };
+    assert!(look("timed").await.is_some_and(|question| question.starts_with("2025-04-01")));
+    assert_eq!(look("untimed").await, None);
 }
 
 #[tokio::test]

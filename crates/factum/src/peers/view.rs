@@ -19,7 +19,8 @@ pub(super) fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &N
     let asks = matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization);
     let question = || {
         let message = status.message.as_ref().map(|message| message.message_id.clone());
-        message.or_else(|| status.timestamp.map(|at| at.to_rfc3339()))
+        // A message without an id tells nothing apart.
+        message.filter(|id| !id.is_empty()).or_else(|| status.timestamp.map(|at| at.to_rfc3339()))
     };
     let streaming = peer.card().streaming;
     PeerView {

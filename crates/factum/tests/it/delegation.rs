@@ -107,6 +107,32 @@ async fn over_grpc_it_is_the_same() {
     assert_eq!(tasks_of(&two.north.http(None)).await.len(), 3, "each given once");
 }
 
+/// By the card of April 2025 nothing but its methods is spoken.
+#[tokio::test]
+async fn in_the_words_of_april_2025_it_is_the_same() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let north = launch_quick(&dirs[0]).start().await;
+    let config = dirs[1].path().join("factum.toml");
+    let url = format!("http://{}/.well-known/agent.json", north.address());
+    std::fs::write(&config, format!("[peers.north]\nurl = \"{url}\"\n")).unwrap();
+    let south = launch(&dirs[1]).arg("--config").arg(config.display().to_string()).start().await;
+    let client = south.http(None);
+    let made = give(&client, "artifact: 1 2 3").await;
+    let made = until(&client, &made, "completed").await;
+    assert_eq!(made["artifacts"], json!(["response", "artifact.txt"]), "{made}");
+    assert_eq!(made["native_status"], "completed", "{made}");
+    let asked = give(&client, "ask: what is your name?").await;
+    until(&client, &asked, "waiting_input").await;
+    let page = json!({ "session_id": asked["session_id"], "limit": 1000 });
+    let events = client.call("read_events", page).await.unwrap();
+    let required = events["events"].as_array().unwrap().iter().find(|event| event["type"] == "action.required");
+    let action_id = field(required.unwrap(), "action_id");
+    let answer = json!({ "action_id": action_id, "decision": "answer", "payload": "Ada" });
+    client.call("respond_action", answer).await.unwrap();
+    until(&client, &asked, "completed").await;
+    assert_eq!(tasks_of(&north.http(None)).await.len(), 2);
+}
+
 #[tokio::test]
 async fn a_question_crosses_over_and_its_answer_comes_back() {
     let two = two().await;

@@ -90,7 +90,7 @@ impl Carrier {
             request = request.header(name.as_str(), value);
         }
         let around = Around { key: self.key.as_deref(), last_event_id: self.last_event_id.as_deref() };
-        Ok(self.credential.on(around.on(request, Version::V1_0)))
+        Ok(self.credential.on(around.on(request, Some(Version::V1_0))))
     }
 }
 

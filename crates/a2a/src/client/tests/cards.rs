@@ -6,9 +6,8 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
-use super::super::{Binding, Failure, PeerOptions, Signature, Trust, VerifyCard, discover};
+use super::super::{Binding, Failure, PeerOptions, Signature, Spoken, Trust, VerifyCard, discover};
 use super::fake::{CARD, Fake, card, client, json_of, not_found};
-use crate::version::Version;
 
 #[tokio::test]
 async fn a_card_is_found_where_each_version_puts_it() {
@@ -18,7 +17,7 @@ async fn a_card_is_found_where_each_version_puts_it() {
     });
     let peer = new.await;
     let found = peer.discover().await.unwrap();
-    assert_eq!((found.interface().binding, found.interface().version), (Binding::HttpJson, Version::V1_0));
+    assert_eq!((found.interface().binding, found.interface().spoken), (Binding::HttpJson, Spoken::V1_0));
     assert_eq!(peer.last().header("A2A-Version"), "1.0");
 
     let old = Fake::start(|asked, address| match asked.path.as_str() {
@@ -29,7 +28,7 @@ async fn a_card_is_found_where_each_version_puts_it() {
     })
     .await;
     let found = old.discover().await.unwrap();
-    assert_eq!((found.interface().binding, found.interface().version), (Binding::JsonRpc, Version::V0_3));
+    assert_eq!((found.interface().binding, found.interface().spoken), (Binding::JsonRpc, Spoken::V0_3));
     let paths: Vec<String> = old.asked().into_iter().map(|asked| asked.path).collect();
     assert_eq!(paths, [CARD, "/.well-known/agent.json"]);
 

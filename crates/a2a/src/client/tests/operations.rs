@@ -85,6 +85,26 @@ fn rpc_0_3(asked: &Asked, address: std::net::SocketAddr) -> Response {
     }
 }
 
+fn april_task(state: &str) -> Value {
+    json!({ "id": "t 1", "sessionId": "c1", "status": { "state": state } })
+}
+
+fn april_stream() -> [Value; 2] {
+    ["working", "completed"]
+        .map(|state| json!({ "id": "t 1", "status": { "state": state }, "final": state != "working" }))
+}
+
+fn rpc_april(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    match (asked.path.as_str(), asked.body["method"].as_str().unwrap_or_default()) {
+        ("/.well-known/agent.json", _) => json_of(json!({ "name": "old", "url": format!("http://{address}/rpc"),
+            "version": "1", "capabilities": { "streaming": true }, "authentication": { "schemes": ["bearer"] } })),
+        ("/rpc", "tasks/send" | "tasks/get") => rpc(asked, april_task("working")),
+        ("/rpc", "tasks/sendSubscribe" | "tasks/resubscribe") => wrapped(april_stream()),
+        ("/rpc", "tasks/cancel") => rpc(asked, april_task("canceled")),
+        _ => not_found(),
+    }
+}
+
 fn rest_1_0(asked: &Asked, address: std::net::SocketAddr) -> Response {
     match (asked.method.as_str(), asked.path.as_str()) {
         (_, CARD) => card(address, "/a2a/", "HTTP+JSON", "1.0"),
@@ -123,12 +143,18 @@ pub(super) async fn states(mut updates: PeerUpdates) -> Vec<(Option<String>, Tas
 
 #[tokio::test]
 async fn every_operation_works_in_every_version_and_binding() {
-    let ways: [(&str, super::fake::Answering); 4] =
-        [("rpc 1.0", rpc_1_0), ("rpc 0.3", rpc_0_3), ("rest 1.0", rest_1_0), ("rest 0.3", rest_0_3)];
+    let ways: [(&str, super::fake::Answering); 5] = [
+        ("rpc 1.0", rpc_1_0),
+        ("rpc 0.3", rpc_0_3),
+        ("rest 1.0", rest_1_0),
+        ("rest 0.3", rest_0_3),
+        ("rpc of april", rpc_april),
+    ];
     for (way, answering) in ways {
         let fake = Fake::start(answering).await;
         let peer = fake.with_bearer("secret").await.unwrap();
-        let old = way.ends_with("0.3");
+        let (april, old) = (way == "rpc of april", !way.ends_with("1.0"));
+        assert_eq!(peer.tasks_are_named_by_messages(), april, "{way}");
 
         let SendMessageResponse::Task(task) = peer.send(hello(), Some("key-1")).await.unwrap() else { panic!("{way}") };
         assert_eq!((task.id.as_str(), &task.status.state), ("t 1", &TaskState::Working), "{way}");
@@ -138,10 +164,11 @@ async fn every_operation_works_in_every_version_and_binding() {
             ("key-1", "Bearer secret"),
             "{way}"
         );
-        assert_eq!(asked.header("A2A-Version"), if old { "0.3" } else { "1.0" }, "{way}");
+        let version = if april { "" } else { &way[way.len() - 3..] };
+        assert_eq!(asked.header("A2A-Version"), version, "{way}");
         let params = if way.starts_with("rpc") { &asked.body["params"] } else { &asked.body };
         assert_eq!(params["message"]["role"], if old { "user" } else { "ROLE_USER" }, "{way}");
-        assert_eq!(params["message"]["messageId"], "m1", "{way}");
+        assert_eq!(if april { &params["id"] } else { &params["message"]["messageId"] }, "m1", "{way}");
 
         let expected = [(Some("1".to_owned()), TaskState::Working), (Some("2".to_owned()), TaskState::Completed)];
         assert_eq!(states(peer.stream(hello(), None).await.unwrap()).await, expected, "{way}");

@@ -7,11 +7,10 @@ use a2a::{SendMessageResponse, TaskState};
 use a2a_pb::proto;
 use tonic::Code;
 
-use super::super::{Binding, Failure, Peer, discover};
+use super::super::{Binding, Failure, Peer, Spoken, discover};
 use super::failures::{Kind, kind};
 use super::fake::client;
 use super::operations::{hello, list_of, states};
-use crate::version::Version;
 use fake::Fake;
 
 async fn found(fake: &Fake) -> Peer {
@@ -23,7 +22,7 @@ async fn every_operation_works() {
     let fake = Fake::start().await;
     let peer = found(&fake).await;
     let interface = peer.interface();
-    assert_eq!((interface.binding, interface.version), (Binding::Grpc, Version::V1_0));
+    assert_eq!((interface.binding, interface.spoken), (Binding::Grpc, Spoken::V1_0));
     assert_eq!(interface.url, format!("http://{}", fake.address), "a host and a port, reached as the card was");
 
     let SendMessageResponse::Task(task) = peer.send(hello(), Some("key-1")).await.unwrap() else { panic!("a message") };
