@@ -42,6 +42,11 @@ pub fn id_key(account: &str, key_id: &KeyId) -> Vec<u8> {
     Key::table("key").text(account).text(key_id.as_str()).into_bytes()
 }
 
+/// Those of every account.
+pub fn all_keys() -> Vec<u8> {
+    Key::table("key").into_bytes()
+}
+
 pub fn keys_of(account: &str) -> Vec<u8> {
     Key::table("key").text(account).into_bytes()
 }

@@ -15,9 +15,6 @@ pub(super) struct ExecutionArgs {
     /// An agent of the server does it.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// An agent elsewhere does it: a peer of the server's configuration. For tasks.
-    #[arg(long, value_name = "PEER", conflicts_with_all = ["queue", "agent"])]
-    peer: Option<String>,
 }
 
 impl ExecutionArgs {
@@ -26,7 +23,7 @@ impl ExecutionArgs {
             queue: self.queue,
             required_capabilities: self.capabilities,
             agent: self.agent,
-            peer: self.peer,
+            peer: None,
             auto_complete,
         }
     }

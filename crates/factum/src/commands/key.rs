@@ -12,11 +12,12 @@ use clap::{Args, Subcommand};
 use factum_model::Timestamp;
 use factum_model::commands::{ApiKeyInfo, CreateApiKey, ListApiKeys, ListApiKeysResult, RevokeApiKey};
 use factum_model::registry::{Scope, Scopes};
+use serde::Serialize;
 
 use crate::cli::App;
 use crate::client::{Client, Credential, Remote};
 use crate::failure::{Exit, Problem};
-use crate::output::DIM;
+use crate::table::Table;
 use crate::when::{now, parse_span};
 use offline::Offline;
 
@@ -30,7 +31,7 @@ pub(crate) struct Key {
 enum Action {
     /// Issue a key. It is printed once, on stdout, and kept nowhere.
     Create(Create),
-    /// List the keys of an account, without their secrets.
+    /// List the keys, without their secrets.
     List(List),
     /// Stop accepting a key.
     Revoke(Revoke),
@@ -42,14 +43,33 @@ struct Place {
     /// The directory of the store [default: ./.factum]
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     data_dir: Option<PathBuf>,
-    /// The account, offline. Through a server it is the token's.
-    #[arg(long, default_value = "default", value_name = "NAME")]
-    account: String,
+    /// The account, offline [default: `default`; all of them for list]. Through a server it is the token's.
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
     /// A running server; needs a token with the scope `admin`.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     credential: Credential,
+}
+
+impl Place {
+    /// Where one account is meant.
+    fn account(&self) -> &str {
+        self.account.as_deref().unwrap_or(DEFAULT_ACCOUNT)
+    }
+}
+
+/// The account of keys that name none.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// A key, and whose it is where several accounts are looked at: a server shows the token's own only.
+#[derive(Debug, Serialize)]
+struct Listed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
+    #[serde(flatten)]
+    key: ApiKeyInfo,
 }
 
 #[derive(Debug, Args)]
@@ -117,7 +137,7 @@ async fn create(create: Create, app: &App) -> Result<Exit> {
     };
     let result = match remote(&create.place)? {
         Some(client) => client.run(&command).await?,
-        None => Offline::open(&create.place, app)?.create(&create.place.account, command).await?,
+        None => Offline::open(&create.place, app)?.create(create.place.account(), command).await?,
     };
     if app.output.is_json() {
         app.output.json(&result)?;
@@ -130,17 +150,17 @@ async fn create(create: Create, app: &App) -> Result<Exit> {
 }
 
 async fn list(list: &List, app: &App) -> Result<Exit> {
-    let keys = match remote(&list.place)? {
-        Some(client) => all_keys(&client).await?,
-        None => Offline::open(&list.place, app)?.list(&list.place.account).await?,
+    let keys: Vec<Listed> = match remote(&list.place)? {
+        Some(client) => all_keys(&client).await?.into_iter().map(|key| Listed { account: None, key }).collect(),
+        None => Offline::open(&list.place, app)?.list(list.place.account.as_deref()).await?,
     };
     if app.output.is_json() {
         app.output.rows(&keys)?;
         return Ok(Exit::Ok);
     }
-    for key in &keys {
-        app.output.line(row(key, now()))?;
-    }
+    let mut table = Table::default();
+    keys.iter().for_each(|listed| table.row(row(listed, now())));
+    table.lines().iter().try_for_each(|line| app.output.line(line))?;
     if keys.is_empty() {
         app.output.note("no keys; `factum key create` makes one");
     }
@@ -153,7 +173,7 @@ async fn revoke(revoke: Revoke, app: &App) -> Result<Exit> {
     let command = RevokeApiKey { key_id, reason: revoke.reason, idempotency_key: None };
     let result = match remote(&revoke.place)? {
         Some(client) => client.run(&command).await?,
-        None => Offline::open(&revoke.place, app)?.revoke(&revoke.place.account, command).await?,
+        None => Offline::open(&revoke.place, app)?.revoke(revoke.place.account(), command).await?,
     };
     if app.output.is_json() {
         app.output.json(&result)?;
@@ -180,7 +200,8 @@ async fn all_keys(client: &Client) -> Result<Vec<ApiKeyInfo>> {
     }
 }
 
-fn row(key: &ApiKeyInfo, now: Timestamp) -> String {
+fn row(listed: &Listed, now: Timestamp) -> [String; 6] {
+    let Listed { account, key } = listed;
     let state = match key.expires_at {
         _ if key.revoked => "revoked".to_owned(),
         Some(at) if at <= now => "expired".to_owned(),
@@ -188,8 +209,14 @@ fn row(key: &ApiKeyInfo, now: Timestamp) -> String {
         None => "active".to_owned(),
     };
     let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
-    let name = key.name.as_deref().unwrap_or("-");
-    format!("{}  {state:<8}  {}  {name}  {DIM}{}{DIM:#}", key.key_id, key.principal, scopes.join(" "))
+    [
+        key.key_id.to_string(),
+        state,
+        account.clone().unwrap_or_default(),
+        key.principal.clone(),
+        key.name.clone().unwrap_or_else(|| "-".to_owned()),
+        scopes.join(" "),
+    ]
 }
 
 fn parse_scope(text: &str) -> Result<Scope, String> {

@@ -85,6 +85,17 @@ fn keys_are_issued_listed_and_revoked_offline_and_the_store_stays_sound() {
     let list = json(&check(dir.path(), &["key", "list", "--data-dir", "data", "-o", "json"], 0));
     assert_eq!((list[0]["principal"].as_str(), list[0]["revoked"].as_bool()), (Some("user://me"), Some(false)));
     let id = list[0]["key_id"].as_str().unwrap();
+    let acme = ["key", "create", "--data-dir", "data", "--account", "acme", "--principal", "user://them"];
+    check(dir.path(), &acme, 0);
+    let keys = |more: &[&str]| {
+        let list = json(&check(dir.path(), &[&["key", "list", "--data-dir", "data", "-o", "json"], more].concat(), 0));
+        let told = |key: &serde_json::Value| format!("{} {}", key["account"], key["principal"]).replace('"', "");
+        list.as_array().unwrap().iter().map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&[]), ["acme user://them", "default user://me"], "all accounts");
+    assert_eq!(keys(&["--account", "acme"]), ["acme user://them"]);
+    let text = check(dir.path(), &["key", "list", "--data-dir", "data"], 0);
+    assert!(text.lines().any(|line| line.contains("acme") && line.contains("user://them")), "{text}");
     check(dir.path(), &["key", "revoke", "--data-dir", "data", id], 0);
     assert!(check(dir.path(), &["key", "list", "--data-dir", "data"], 0).contains("revoked"));
     check(dir.path(), &["key", "revoke", "--data-dir", "data", "key_nobody"], 1);
@@ -192,4 +203,13 @@ fn a_production_server_lets_in_whoever_has_a_key_and_nobody_else() {
     let mine = json(&check(dir.path(), &["call", "list_sessions", "--url", url, "--token", key.trim()], 0));
     assert_eq!(mine["sessions"], serde_json::json!([]));
     assert_eq!(server.stop(), Some(0));
+}
+
+/// A batch is done by an agent or by workers here; only a single task can be given to a peer.
+#[test]
+fn a_job_has_no_peer_to_do_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = check(dir.path(), &["job", "create", "--help"], 0);
+    assert!(help.contains("--queue") && !help.contains("--peer"), "{help}");
+    assert!(check(dir.path(), &["task", "create", "--help"], 0).contains("--peer"));
 }

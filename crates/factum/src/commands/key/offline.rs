@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_agent::Agents;
-use factum_engine::access::{KeyRow, keys_of};
+use factum_engine::access::{KeyRow, all_keys, keys_of};
 use factum_engine::session::keys;
 use factum_model::commands::{ApiKeyInfo, CreateApiKey, CreateApiKeyResult, RevokeApiKey, RevokeApiKeyResult};
 use factum_model::registry::{Command, Scopes};
@@ -19,7 +19,7 @@ use factum_runtime::{Caller, Handle, Runtime, valid_account};
 use factum_store::*;
 use tokio::sync::watch;
 
-use super::Place;
+use super::{Listed, Place};
 use crate::cli::{App, Usual};
 use crate::config::{Flags, Settings};
 use crate::failure::Problem;
@@ -38,8 +38,8 @@ pub(crate) struct Offline {
 
 impl Offline {
     pub(crate) fn open(place: &Place, app: &App) -> Result<Self> {
-        if !valid_account(&place.account) {
-            let what = format!("{:?} cannot be an account's name", place.account);
+        if let Some(account) = place.account.as_deref().filter(|account| !valid_account(account)) {
+            let what = format!("{account:?} cannot be an account's name");
             return Err(Problem::cannot_run(what).advice("take letters, digits, _ - and .").into());
         }
         let data_dir = place.data_dir.as_ref().map(|dir| dir.display().to_string());
@@ -57,17 +57,17 @@ impl Offline {
         self.call(account, command).await
     }
 
-    /// Reads the rows; nothing is written for that.
-    pub(crate) async fn list(self, account: &str) -> Result<Vec<ApiKeyInfo>> {
+    /// The keys of one account, or of all. Reads the rows; nothing is written for that.
+    pub(super) async fn list(self, account: Option<&str>) -> Result<Vec<Listed>> {
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
-            let prefix = keys_of(account).into();
+            let prefix = account.map_or_else(all_keys, keys_of).into();
             let scan = Scan { prefix, after, until: None, direction: Direction::Forward, limit: PAGE };
             let page = self.opened.store.scan(scan).await.context("the keys cannot be listed")?;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             for (_, row) in &page {
-                rows.push(info(serde_json::from_slice(row).context("a row of the index is not a key")?));
+                rows.push(listed(serde_json::from_slice(row).context("a row of the index is not a key")?));
             }
         }
         self.opened.store.close().await;
@@ -101,8 +101,8 @@ fn in_use(error: anyhow::Error, settings: &Settings) -> anyhow::Error {
         .into()
 }
 
-fn info(row: KeyRow) -> ApiKeyInfo {
-    ApiKeyInfo {
+fn listed(row: KeyRow) -> Listed {
+    let key = ApiKeyInfo {
         key_id: row.key_id,
         principal: row.principal,
         scopes: row.scopes,
@@ -110,7 +110,8 @@ fn info(row: KeyRow) -> ApiKeyInfo {
         created_by: row.created_by,
         expires_at: row.expires_at,
         revoked: row.revoked,
-    }
+    };
+    Listed { account: Some(row.account), key }
 }
 
 /// A store in which nothing waits to be carried on.

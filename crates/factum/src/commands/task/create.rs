@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use factum_model::commands::{CreateTask, CreateTaskResult, StartTask};
 use factum_model::id::{SessionId, TaskId, ThreadId};
-use factum_model::task::{Priority, TaskStatus, Visibility};
+use factum_model::task::{Execution, Priority, TaskStatus, Visibility};
 use factum_model::value::Metadata;
 use serde_json::Value;
 
@@ -61,6 +61,9 @@ pub(super) struct Create {
     assignee: Option<String>,
     #[command(flatten)]
     execution: ExecutionArgs,
+    /// An agent elsewhere does it: a peer of the server's configuration.
+    #[arg(long, value_name = "PEER", conflicts_with_all = ["queue", "agent"])]
+    peer: Option<String>,
     /// A run that ends well completes it, once nothing it needs is missing.
     #[arg(long)]
     auto_complete: bool,
@@ -127,7 +130,7 @@ fn command(create: Create) -> CreateTask {
         priority: create.priority,
         owner: create.owner,
         assignee: create.assignee,
-        execution: create.execution.into_execution(create.auto_complete),
+        execution: Execution { peer: create.peer, ..create.execution.into_execution(create.auto_complete) },
         scope: create.scope,
         constraints: create.constraints,
         task_profile: None,

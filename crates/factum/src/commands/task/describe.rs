@@ -1,6 +1,6 @@
 //! A task in words: its title, how far it is, who does it, and all of it as lines.
 
-use factum_model::task::{Acceptance, Attempt, Edge, EdgeStatus, Progress, TaskRecord};
+use factum_model::task::{Acceptance, Attempt, Edge, EdgeStatus, Progress, Relationship, TaskRecord};
 use factum_model::value::Failure;
 use jiff::tz::TimeZone;
 
@@ -143,7 +143,9 @@ fn edge(edge: &Edge, task: &TaskRecord) -> String {
     };
     let satisfied = if edge.status == EdgeStatus::Satisfied { "  satisfied" } else { "" };
     let reason = edge.reason.iter().map(|reason| format!("  {DIM}{}{DIM:#}", clean(reason, Breaks::Shown)));
-    format!("{} {}{satisfied}{}", word(relationship), clean(other, Breaks::Shown), reason.collect::<String>())
+    // "blocks" reads on by itself; what "parent" stands in front of would read as the parent.
+    let of = if matches!(relationship, Relationship::Parent | Relationship::Child) { " of" } else { "" };
+    format!("{}{of} {}{satisfied}{}", word(relationship), clean(other, Breaks::Shown), reason.collect::<String>())
 }
 
 #[cfg(test)]
@@ -190,8 +192,12 @@ pub(super) mod tests {
                 "relationships": [
                     { "from": "task_3", "to": "task_2", "relationship": "blocks", "status": "satisfied",
                       "created_at": "2026-11-15T10:00:00Z", "updated_at": "2026-11-15T10:00:00Z" },
+                    { "from": "task_1", "to": "task_2", "relationship": "parent", "status": "active",
+                      "created_at": "2026-11-15T10:00:00Z", "updated_at": "2026-11-15T10:00:00Z" },
+                    { "from": "task_2", "to": "task_4", "relationship": "parent", "status": "active",
+                      "created_at": "2026-11-15T10:00:00Z", "updated_at": "2026-11-15T10:00:00Z" },
                 ],
-                "relationships_total": 3,
+                "relationships_total": 5,
             }),
         );
         let lines = describe(&task, &TimeZone::UTC, Glyphs::Ascii);
@@ -214,8 +220,10 @@ The report  task_2
   needs:
     + met  tests  evd_1
     artifact report.pdf
-  3 edges:
+  5 edges:
     blocked_by task_3  satisfied
+    child of task_1
+    parent of task_4
     and 2 more";
         assert_eq!(text, expected);
     }
