@@ -4,7 +4,7 @@
 use a2a::{A2AError, ERROR_INFO_TYPE};
 use factum_model::{ErrorCode, Refusal};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::fault::{DOMAIN, Kind};
 
@@ -62,21 +62,12 @@ impl Error {
         data.insert("details".to_owned(), refusal.details.clone().into());
         Self { code, message: refusal.message.clone(), data: data.into() }
     }
-
-    /// A refusal before anybody could know whether A2A or its extension was meant: one object that is `ErrorInfo` to the
-    /// first and the seed's to the other.
-    pub fn at_the_door(refusal: &Refusal) -> Self {
-        let mut error = Self::messaging(refusal);
-        error.data["@type"] = ERROR_INFO_TYPE.into();
-        error.data["reason"] = Kind::Refused(refusal.code).reason().into();
-        error.data["domain"] = json!(DOMAIN);
-        error
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use a2a::TypedDetail;
+    use serde_json::json;
 
     use super::*;
 
@@ -110,12 +101,5 @@ mod tests {
         let mut expected = info("UNSUPPORTED_OPERATION");
         expected["metadata"] = json!({ "taskId": "t" });
         assert_eq!(told.data, json!([expected, { "@type": a2a::STRUCT_TYPE, "more": 1 }]));
-    }
-
-    #[test]
-    fn a_refusal_at_the_door_reads_as_both() {
-        let error = Error::at_the_door(&Refusal::new(ErrorCode::Unauthenticated, "no"));
-        assert_eq!(error.data["code"], "unauthenticated");
-        assert_eq!((&error.data["@type"], &error.data["reason"]), (&json!(ERROR_INFO_TYPE), &json!("UNAUTHENTICATED")));
     }
 }

@@ -132,6 +132,12 @@ pub fn refused(refusal: &Refusal) -> A2AError {
     A2AError::new(code, refusal.message.clone()).with_details(vec![info])
 }
 
+/// Something that is not there and is no task, such as an agent or a path.
+pub fn not_here(message: impl Into<String>) -> A2AError {
+    let info = TypedDetail::error_info(Kind::Refused(ErrorCode::NotFound).reason(), DOMAIN, None);
+    A2AError::new(REFUSED, message).with_details(vec![info])
+}
+
 /// Params that do not fit, with each field that is wrong and why.
 pub fn invalid(violations: Vec<FieldViolation>) -> A2AError {
     let told =

@@ -26,7 +26,7 @@ pub use check::PAGE_SIZE_MAX;
 pub use dialect::{Dialect, StreamWriter, get_task, list_push_configs, list_tasks, push_params_0_3};
 pub use error::{Error, details};
 pub use extension::{Extensions, MESSAGING_FEATURES, MESSAGING_URI, MESSAGING_VERSION};
-pub use fault::{DOMAIN, Kind, REFUSED, extension_required, invalid, invalid_field, refused};
+pub use fault::{DOMAIN, Kind, REFUSED, extension_required, invalid, invalid_field, not_here, refused};
 pub use method::{METHODS_0_3, METHODS_1_0, METHODS_APRIL_2025, Method};
 pub use operation::{Around, Name, Operation, Outcome};
 pub use version::Version;

@@ -2,6 +2,7 @@
 
 use a2a::{A2AError, FieldViolation};
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 
 use crate::fault::{invalid, invalid_field};
 
@@ -11,7 +12,11 @@ pub(crate) fn read<T: DeserializeOwned>(params: &str) -> Result<T, A2AError> {
     if !params.trim_start().starts_with('{') {
         return Err(A2AError::invalid_params("params must be an object"));
     }
-    serde_json::from_str(params).map_err(|error| explain::<T>(params).unwrap_or_else(|| plain(&error)))
+    serde_json::from_str(params).map_err(|error| match error.classify() {
+        // No field is wrong where there are none to be read.
+        Category::Syntax | Category::Eof => A2AError::parse_error(format!("this is not JSON: {error}")),
+        _ => explain::<T>(params).unwrap_or_else(|| plain(&error)),
+    })
 }
 
 fn plain(error: &serde_json::Error) -> A2AError {

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequestParts, Path, Query};
 use factum_model::Refusal;
 use factum_runtime::Caller;
 use http::HeaderMap;
@@ -13,6 +14,19 @@ use serde::de::DeserializeOwned;
 use crate::http::peer;
 use crate::problem::Problem;
 use crate::state::{Credential, State};
+
+/// The one name in a path. What is no text names nothing, and is refused like everything else is.
+pub(crate) struct Named(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let named = Path::from_request_parts(parts, state).await;
+        let Path(name) = named.map_err(|error: PathRejection| Refusal::invalid(error.body_text()))?;
+        Ok(Self(name))
+    }
+}
 
 /// A request that was let in. Whoever is not hears nothing about the query.
 pub(crate) struct Asked<Q> {

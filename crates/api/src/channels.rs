@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use factum_model::Refusal;
 use factum_model::messaging::{StreamChannel, StreamEnvelope};
@@ -15,8 +15,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::alive::{Heartbeat, Recheck};
-use crate::asked::Asked;
-use crate::http::{peer, read_body};
+use crate::asked::{Asked, Named};
+use crate::body::{discard, read_body};
+use crate::http::peer;
 use crate::limits::check_depth;
 use crate::metrics::Transport;
 use crate::problem::Problem;
@@ -39,7 +40,13 @@ pub(crate) enum Framing {
 pub(crate) async fn stream(Extract(state): Extract<Arc<State>>, request: http::Request<Body>) -> Response {
     let (head, body) = request.into_parts();
     let run = async {
-        let caller = state.admit(&head.headers, peer(&head)).await?;
+        let caller = match state.admit(&head.headers, peer(&head)).await {
+            Ok(caller) => caller,
+            Err(refusal) => {
+                discard(body).await;
+                return Err(refusal);
+            }
+        };
         let body = read_body(&state, body).await?;
         let params = parse(&state, &body)?;
         open(&state, &caller, params, &head.headers, peer(&head), Framing::Plain).await
@@ -59,7 +66,7 @@ pub(crate) struct StreamQuery {
 /// `GET /v1/channels/{channel_id}/events`: for clients that can only GET, such as a browser's `EventSource`.
 pub(crate) async fn channel_events(
     Extract(state): Extract<Arc<State>>,
-    Path(channel_id): Path<String>,
+    Named(channel_id): Named,
     asked: Asked<StreamQuery>,
 ) -> Result<Response, Problem> {
     let Asked { caller, query, headers, from } = asked;

@@ -23,6 +23,7 @@ use tokio::task::AbortHandle;
 use crate::alive::Heartbeat;
 use crate::casing::Casing;
 use crate::channels;
+use crate::limits::check_depth;
 use crate::metrics::Transport;
 use crate::peers::StreamPeer;
 use crate::rpc::{self, Body, Fault};
@@ -30,6 +31,13 @@ use crate::state::{Credential, State, StreamGuard};
 
 /// How many messages may wait to be sent.
 const OUT_QUEUE: usize = 64;
+
+/// What a client sends.
+pub(crate) enum Incoming {
+    Text(Bytes),
+    /// Something that could not be taken, and is owed an answer: nobody knows what its id was.
+    Refused(Refusal),
+}
 
 /// Handles a connection until its client goes or the server closes. `send` is the sending half's queue.
 pub(crate) struct Connection {
@@ -69,7 +77,7 @@ pub(crate) fn open(
 impl Connection {
     /// Serves the texts of a client. Returns when they end, when the server closes, or when the caller would no longer be
     /// let in.
-    pub(crate) async fn serve(mut self, mut incoming: impl Stream<Item = Bytes> + Unpin) {
+    pub(crate) async fn serve(mut self, mut incoming: impl Stream<Item = Incoming> + Unpin) {
         let state = self.state.clone();
         let caller = self.caller.clone();
         let closing = state.runtime.closing();
@@ -91,7 +99,10 @@ impl Connection {
                     None if self.transport == Transport::WebSocket => break,
                     None => open = false,
                     Some(_) if !self.still_admitted().await => break,
-                    Some(text) => {
+                    Some(Incoming::Refused(refusal)) => {
+                        self.send(Some(rpc::answer(None, Err(Fault::from(refusal))))).await;
+                    }
+                    Some(Incoming::Text(text)) => {
                         if let Some(text) = self.control(text).await {
                             running.push(answer_to(&state, self.transport, &caller, text));
                         }
@@ -138,6 +149,7 @@ impl Connection {
     async fn run_control(&mut self, control: &Control) -> Result<Box<RawValue>, Fault> {
         self.state.check_rate(&self.caller)?;
         let params = rpc::params_of(control.params.as_deref())?;
+        check_depth(params.as_bytes(), self.state.limits.json_depth_max)?;
         let result = match control.method {
             Method::SubscribePeer => self.subscribe_peer(parse(params)?).await?,
             Method::Subscribe => self.subscribe(parse(params)?).await?,
@@ -235,7 +247,7 @@ impl Connection {
 
 async fn answer_to(state: &State, transport: Transport, caller: &Caller, text: Bytes) -> Option<Vec<u8>> {
     if let Err(refusal) = state.check_rate(caller) {
-        return Some(rpc::answer(None, Err(rpc::Fault::from(refusal))));
+        return rpc::refuse(&text, state, |_| Fault::from(refusal.clone()));
     }
     rpc::body(state, transport, caller, &text).await
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::commands::ReadEvents;
@@ -14,7 +14,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
 use crate::alive::{Heartbeat, Recheck, pause};
-use crate::asked::Asked;
+use crate::asked::{Asked, Named};
 use crate::casing::Casing;
 use crate::http::json_response;
 use crate::metrics::Transport;
@@ -33,7 +33,7 @@ pub(crate) struct EventsQuery {
 /// `GET /v1/sessions/{session_id}/events`.
 pub(crate) async fn session_events(
     Extract(state): Extract<Arc<State>>,
-    Path(session_id): Path<String>,
+    Named(session_id): Named,
     asked: Asked<EventsQuery>,
 ) -> Result<Response, Problem> {
     let session_id: SessionId = session_id.parse().map_err(|_| Refusal::not_found())?;

@@ -248,7 +248,7 @@ fn message(sequence: u64, cursor: String, event: &[u8]) -> EventMessage {
     EventMessage { sequence, cursor, event: String::from_utf8_lossy(event).into_owned() }
 }
 
-fn status(refusal: &Refusal) -> Status {
+pub(crate) fn status(refusal: &Refusal) -> Status {
     let mut status = Status::new(grpc_code(refusal.code), refusal.message.clone());
     let json = serde_json::to_vec(refusal).unwrap_or_default();
     status.metadata_mut().insert_bin(ERROR_METADATA, MetadataValue::from_bytes(&json));

@@ -4,29 +4,26 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
-use factum_model::{ErrorCode, Refusal};
+use factum_model::Refusal;
+use factum_runtime::Caller;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 
+use crate::asked::Named;
+use crate::body::{AnyBody, discard, read_body};
 use crate::metrics::Transport;
 use crate::problem::Problem;
 use crate::rpc;
-use crate::state::{Peer, State, timed_out};
+use crate::state::{Peer, State};
 use crate::status::http_status;
-
-/// A request's body, from the router or right from the connection.
-pub(crate) trait AnyBody: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send {}
-
-impl<B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send> AnyBody for B {}
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// `POST /v1/{command}` as the router sees it.
 pub(crate) async fn routed_command(
     Extract(state): Extract<Arc<State>>,
-    Path(name): Path<String>,
+    Named(name): Named,
     request: Request<Body>,
 ) -> Response {
     let (head, body) = request.into_parts();
@@ -36,7 +33,7 @@ pub(crate) async fn routed_command(
 /// `POST /v1/channels/{method}`: the commands of messaging have a slash in their names.
 pub(crate) async fn routed_channel_command(
     Extract(state): Extract<Arc<State>>,
-    Path(method): Path<String>,
+    Named(method): Named,
     request: Request<Body>,
 ) -> Response {
     let (head, body) = request.into_parts();
@@ -78,7 +75,13 @@ async fn run_command(
     peer: IpAddr,
     body: impl AnyBody,
 ) -> Result<Response, Problem> {
-    let caller = state.admit(headers, peer).await?;
+    let caller = match state.admit(headers, peer).await {
+        Ok(caller) => caller,
+        Err(refusal) => {
+            discard(body).await;
+            return Err(refusal.into());
+        }
+    };
     let body = read_body(state, body).await?;
     let params = match std::str::from_utf8(&body) {
         Ok(text) if text.trim().is_empty() => "{}",
@@ -93,57 +96,61 @@ async fn run_command(
 /// `POST /rpc`: one request, a batch, or notifications.
 pub(crate) async fn rpc(Extract(state): Extract<Arc<State>>, request: Request<Body>) -> Response {
     let started = state.metrics.start();
-    let (response, code) = match run_rpc(&state, request).await {
-        Ok(Some(answer)) => (json_response(StatusCode::OK, answer.into()), None),
-        Ok(None) => (StatusCode::NO_CONTENT.into_response(), None),
-        Err(refusal) => {
-            let status = StatusCode::from_u16(http_status(refusal.code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            let code = refusal.code;
-            let answer = rpc::answer(None, Err(rpc::Fault::from(refusal.clone())));
-            let mut response = json_response(status, answer.into());
-            // Headers such as Retry-After are the same as on plain HTTP; the body is JSON-RPC's.
-            for (name, value) in Problem(refusal).into_response().headers() {
-                if !response.headers().contains_key(name) {
-                    response.headers_mut().insert(name.clone(), value.clone());
-                }
-            }
-            response.headers_mut().remove(header::CONTENT_LENGTH);
-            (response, Some(code))
+    match run_rpc(&state, request).await {
+        Ok(Some(answer)) => json_response(StatusCode::OK, answer.into()),
+        Ok(None) => StatusCode::NO_CONTENT.into_response(),
+        Err(refused) => {
+            // Requests that were let in are counted one by one, by what they asked for.
+            state.metrics.request(Transport::Rpc, "", Some(refused.refusal.code), started);
+            let fault = |_: Option<&rpc::Request<'_>>| rpc::Fault::from(refused.refusal.clone());
+            refused_rpc(rpc::refuse(&refused.body, &state, fault), refused.refusal)
         }
-    };
-    // Requests that were read are counted one by one, by what they asked for.
-    if code.is_some() {
-        state.metrics.request(Transport::Rpc, "", code, started);
     }
-    response
 }
 
-async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>>, Refusal> {
+/// A body that was not carried out, as far as it was read: the ids of its requests are in it.
+pub(crate) struct RefusedBody {
+    pub(crate) refusal: Refusal,
+    pub(crate) body: Bytes,
+}
+
+async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>>, RefusedBody> {
     let (head, body) = request.into_parts();
-    let caller = state.admit(&head.headers, peer(&head)).await?;
-    let body = read_body(state, body).await?;
+    let (caller, body) = admit_with_body(state, &head.headers, peer(&head), body).await?;
     Ok(rpc::body(state, Transport::Rpc, &caller, &body).await)
 }
 
-/// The whole body, within its bounds of size and time. One that says beforehand that it is too large is not waited for.
-pub(crate) async fn read_body(state: &State, body: impl AnyBody) -> Result<Bytes, Refusal> {
-    let max = state.limits.body_bytes_max;
-    if body.size_hint().lower() > max as u64 {
-        return Err(too_large(max));
-    }
-    let collect = Limited::new(body, max).collect();
-    match tokio::time::timeout(state.limits.request_timeout, collect).await {
-        Err(_) => Err(timed_out(state.limits.request_timeout)),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(max)),
-        Ok(Err(_)) => Err(Refusal::invalid("the body ended before it was complete")),
+/// Lets a JSON-RPC request in and reads its body. The body of one that is not let in is read as well, within the same bounds:
+/// a client that asks for several things at once finds out by the id which of them was refused.
+pub(crate) async fn admit_with_body(
+    state: &State,
+    headers: &HeaderMap,
+    from: IpAddr,
+    body: impl AnyBody,
+) -> Result<(Caller, Bytes), RefusedBody> {
+    let admitted = state.admit(headers, from).await;
+    let read = read_body(state, body).await;
+    match (admitted, read) {
+        (Ok(caller), Ok(body)) => Ok((caller, body)),
+        (Ok(_), Err(refusal)) => Err(RefusedBody { refusal, body: Bytes::new() }),
+        (Err(refusal), read) => Err(RefusedBody { refusal, body: read.unwrap_or_default() }),
     }
 }
 
-fn too_large(max: usize) -> Refusal {
-    let message = format!("the body is larger than body_bytes_max, {max} bytes");
-    Refusal::new(ErrorCode::LimitExceeded, message)
-        .with("limit", serde_json::json!({ "name": "body_bytes", "max": max }))
+/// HTTP's status and headers, such as `Retry-After`, are the same as on plain HTTP; the body is JSON-RPC's. There is none for
+/// a notification.
+pub(crate) fn refused_rpc(body: Option<Vec<u8>>, refusal: Refusal) -> Response {
+    let status = StatusCode::from_u16(http_status(refusal.code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = match body {
+        Some(body) => json_response(status, body.into()),
+        None => status.into_response(),
+    };
+    for (name, value) in Problem(refusal).into_response().headers() {
+        if !matches!(*name, header::CONTENT_TYPE | header::CONTENT_LENGTH) {
+            response.headers_mut().insert(name.clone(), value.clone());
+        }
+    }
+    response
 }
 
 pub(crate) fn peer(head: &http::request::Parts) -> IpAddr {

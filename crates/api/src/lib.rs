@@ -6,6 +6,7 @@
 mod a2a;
 mod alive;
 mod asked;
+mod body;
 mod casing;
 mod channels;
 mod connection;
@@ -21,6 +22,7 @@ mod server;
 mod sse;
 mod state;
 mod stdio;
+mod undecoded;
 mod ws;
 
 pub mod auth;

@@ -9,7 +9,7 @@ use factum_model::Refusal;
 pub struct TransportLimits {
     /// Bytes of a request's body.
     pub body_bytes_max: usize,
-    /// Nesting of a request's JSON.
+    /// Nesting of the JSON of a request's params.
     pub json_depth_max: usize,
     /// Requests a principal may make each second, over all its connections.
     pub requests_per_second: u32,
@@ -21,7 +21,7 @@ pub struct TransportLimits {
     pub history_pages_per_second: u32,
     /// Connections open at once. Further ones wait to be accepted.
     pub connections_max: usize,
-    /// How long a command may take, and how long a body may take to arrive.
+    /// How long a command may take, how long a body may take to arrive, and how long a message over A2A is waited for.
     pub request_timeout: Duration,
     /// How long a request's head may take to arrive.
     pub header_timeout: Duration,

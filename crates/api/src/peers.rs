@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::id::ChannelId;
@@ -15,7 +15,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 
 use crate::alive::{Heartbeat, Recheck};
-use crate::asked::Asked;
+use crate::asked::{Asked, Named};
 use crate::casing::Casing;
 use crate::limits::check_depth;
 use crate::metrics::Transport;
@@ -73,7 +73,7 @@ pub(crate) struct EventsQuery {
 /// query for the stream it names.
 pub(crate) async fn events(
     Extract(state): Extract<Arc<State>>,
-    Path(channel_id): Path<String>,
+    Named(channel_id): Named,
     asked: Asked<EventsQuery>,
 ) -> Result<Response, Problem> {
     let channel_id: ChannelId = channel_id.parse().map_err(|_| Refusal::not_found())?;

@@ -4,16 +4,19 @@ use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use factum_model::{ErrorCode, Refusal};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use tower::util::MapResponse;
 
-use crate::grpc::{RuntimeServer, Service};
+use crate::asked::Named;
+use crate::grpc::{self, RuntimeServer, Service};
 use crate::http::json_response;
 use crate::problem::Problem;
 use crate::state::State;
+use crate::undecoded::{self, GrpcResponse};
 use crate::{a2a, channels, events, http as commands, openapi, peers, ws};
 
 pub(crate) fn router(state: Arc<State>) -> Router {
@@ -25,6 +28,7 @@ pub(crate) fn router_with(host: impl a2a::Host, state: Arc<State>) -> Router {
     let a2a = a2a::routes(host, &state);
     let max = state.limits.body_bytes_max;
     let grpc = RuntimeServer::new(Service::new(state.clone())).max_decoding_message_size(max);
+    let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, grpc::status));
     Router::new()
         .route("/rpc", post(commands::rpc).get(ws::upgrade))
         .route("/v1/{command}", post(commands::routed_command))
@@ -97,7 +101,7 @@ async fn schemas() -> Response {
 }
 
 /// `/schemas/events/{type}` and `/schemas/commands/{name}`, with or without `.json`.
-async fn schema(Path(name): Path<String>) -> Response {
+async fn schema(Named(name): Named) -> Response {
     let name = name.strip_suffix(".json").unwrap_or(&name);
     let found = match name.split_once('/') {
         Some(("events", class)) => factum_model::schema::event_schema(class),

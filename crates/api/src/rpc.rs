@@ -8,7 +8,6 @@ use factum_runtime::{CallError, Caller};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::limits::check_depth;
 use crate::metrics::Transport;
 use crate::state::State;
 use crate::status::rpc_code;
@@ -60,9 +59,9 @@ impl Fault {
         Self { code, message: refusal.message.clone(), data: Box::new(refusal) }
     }
 
-    /// What kind of refusal it is.
-    pub(crate) fn code(&self) -> ErrorCode {
-        self.data.code
+    /// Its number, and what is refused.
+    pub(crate) fn into_parts(self) -> (i32, Refusal) {
+        (self.code, *self.data)
     }
 }
 
@@ -110,23 +109,40 @@ pub(crate) fn answer<E: Serialize>(id: Option<&RawValue>, outcome: Result<&RawVa
     serde_json::to_vec(&answer).unwrap_or_default()
 }
 
-/// Reads one request out of a text that is JSON.
-pub(crate) fn read(text: &str) -> Result<Request<'_>, Fault> {
+/// A text that is no request: why not, and its id as far as one can be read, so that its sender knows what is answered.
+pub(crate) struct Unread<'a> {
+    pub(crate) fault: Fault,
+    pub(crate) id: Option<&'a RawValue>,
+}
+
+/// Reads one request out of a text that is JSON. Its params are not looked into: how deep they may be is asked where they are
+/// read, so that it is the same however they came.
+pub(crate) fn read(text: &str) -> Result<Request<'_>, Unread<'_>> {
     // A list of values in the order of the fields would be read as a request, too.
     if !text.starts_with('{') {
-        return Err(invalid_request("a request must be an object"));
+        return Err(Unread { fault: invalid_request("a request must be an object"), id: None });
     }
+    let unread = |fault| Unread { fault, id: id_in(text) };
     let request: Request<'_> = serde_json::from_str(text)
-        .map_err(|error| invalid_request(format!("this is not a JSON-RPC request: {error}")))?;
-    is_well_formed(&request)?;
+        .map_err(|error| unread(invalid_request(format!("this is not a JSON-RPC request: {error}"))))?;
+    is_well_formed(&request).map_err(unread)?;
     Ok(request)
+}
+
+/// The id of an object that is no request.
+fn id_in(text: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow, default)]
+        id: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<Named<'_>>(text).ok()?.id.filter(|id| is_id(id))
 }
 
 /// Reads a body that is one request, in one pass over its bytes. `None` for everything else, which [`split`] and [`read`] tell
 /// apart and explain.
-pub(crate) fn read_one<'a>(bytes: &'a [u8], state: &State) -> Option<Request<'a>> {
-    let is_object = bytes.trim_ascii_start().first() == Some(&b'{');
-    if !is_object || check_depth(bytes, state.limits.json_depth_max).is_err() {
+pub(crate) fn read_one(bytes: &[u8]) -> Option<Request<'_>> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
         return None;
     }
     let request: Request<'_> = serde_json::from_slice(bytes).ok()?;
@@ -138,12 +154,14 @@ fn is_well_formed(request: &Request<'_>) -> Result<(), Fault> {
     if request.jsonrpc.as_deref() != Some("2.0") {
         return Err(invalid_request("jsonrpc must be \"2.0\""));
     }
-    if let Some(id) = request.id
-        && !matches!(id.get().as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9' | b'n'))
-    {
+    if request.id.is_some_and(|id| !is_id(id)) {
         return Err(invalid_request("id must be a string, a number or null"));
     }
     Ok(())
+}
+
+fn is_id(id: &RawValue) -> bool {
+    matches!(id.get().as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9' | b'n'))
 }
 
 /// The params as the commands want them: an object, `{}` where absent.
@@ -161,12 +179,9 @@ pub(crate) enum Body<'a> {
     Batch(Vec<&'a RawValue>),
 }
 
-/// Tells a batch from a single request; refuses what is not JSON, too deep, empty or too many.
+/// Tells a batch from a single request; refuses what is not JSON, empty or too many. Nothing here descends into what it reads,
+/// however deep that is.
 pub(crate) fn split<'a>(bytes: &'a [u8], state: &State) -> Result<Body<'a>, Fault> {
-    check_depth(bytes, state.limits.json_depth_max).map_err(|refusal| match refusal.code {
-        ErrorCode::InvalidParams => Fault::new(INVALID_REQUEST, refusal),
-        _ => refusal.into(),
-    })?;
     let raw: &RawValue = serde_json::from_slice(bytes).map_err(|error| parse_error(&error))?;
     if !raw.get().starts_with('[') {
         return Ok(Body::One(raw.get()));
@@ -186,7 +201,7 @@ pub(crate) async fn one(state: &State, transport: Transport, caller: &Caller, te
     let started = state.metrics.start();
     let request = match read(text) {
         Ok(request) => request,
-        Err(fault) => return Some(answer(None, Err(fault))),
+        Err(Unread { fault, id }) => return Some(answer(id, Err(fault))),
     };
     let outcome = match params_of(request.params) {
         Ok(params) => {
@@ -205,24 +220,69 @@ pub(crate) async fn one(state: &State, transport: Transport, caller: &Caller, te
     })
 }
 
-/// Carries out a body. The requests of a batch run in order, so that a later one can build on an earlier one.
+/// Carries out a body whose first request was let in. The requests of a batch run in order, so that a later one can build on
+/// an earlier one, and each counts: what is over the caller's rate is refused in its own place.
 pub(crate) async fn body(state: &State, transport: Transport, caller: &Caller, bytes: &[u8]) -> Option<Vec<u8>> {
+    let requests = match split(bytes, state) {
+        Err(fault) => return Some(answer(None, Err(fault))),
+        Ok(Body::One(text)) => return one(state, transport, caller, text).await,
+        Ok(Body::Batch(requests)) => requests,
+    };
+    let mut answers = Answers::default();
+    for (at, request) in requests.into_iter().enumerate() {
+        let rate = if at == 0 { Ok(()) } else { state.check_rate(caller) };
+        answers.push(match rate {
+            Ok(()) => one(state, transport, caller, request.get()).await,
+            Err(refusal) => refuse_one(request.get(), |_| Fault::from(refusal)),
+        });
+    }
+    answers.done()
+}
+
+/// Answers a body of which nothing is carried out: each of its requests gets the error that `error` makes of it, and a
+/// notification gets none. Where no request can be read there is one error, for nobody in particular.
+pub(crate) fn refuse<E: Serialize>(
+    bytes: &[u8],
+    state: &State,
+    error: impl Fn(Option<&Request<'_>>) -> E,
+) -> Option<Vec<u8>> {
     match split(bytes, state) {
-        Err(fault) => Some(answer(None, Err(fault))),
-        Ok(Body::One(text)) => one(state, transport, caller, text).await,
+        Err(_) => Some(answer(None, Err(error(None)))),
+        Ok(Body::One(text)) => refuse_one(text, error),
         Ok(Body::Batch(requests)) => {
-            let mut answers: Vec<u8> = Vec::new();
-            for request in requests {
-                if let Some(answer) = one(state, transport, caller, request.get()).await {
-                    answers.push(if answers.is_empty() { b'[' } else { b',' });
-                    answers.extend_from_slice(&answer);
-                }
-            }
-            if answers.is_empty() {
-                return None;
-            }
-            answers.push(b']');
-            Some(answers)
+            let mut answers = Answers::default();
+            requests.into_iter().for_each(|request| answers.push(refuse_one(request.get(), &error)));
+            answers.done()
         }
+    }
+}
+
+/// The same for one request.
+pub(crate) fn refuse_one<E: Serialize>(text: &str, error: impl FnOnce(Option<&Request<'_>>) -> E) -> Option<Vec<u8>> {
+    match read(text) {
+        Ok(request) => request.id.map(|id| answer(Some(id), Err(error(Some(&request))))),
+        Err(unread) => Some(answer(unread.id, Err(error(None)))),
+    }
+}
+
+/// The answers to a batch, as they come together.
+#[derive(Default)]
+pub(crate) struct Answers(Vec<u8>);
+
+impl Answers {
+    pub(crate) fn push(&mut self, answer: Option<Vec<u8>>) {
+        if let Some(answer) = answer {
+            self.0.push(if self.0.is_empty() { b'[' } else { b',' });
+            self.0.extend_from_slice(&answer);
+        }
+    }
+
+    /// `None` where all were notifications.
+    pub(crate) fn done(mut self) -> Option<Vec<u8>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.push(b']');
+        Some(self.0)
     }
 }

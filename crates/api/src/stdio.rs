@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use factum_model::Refusal;
+use factum_model::{ErrorCode, Refusal};
 use factum_runtime::{Caller, Runtime};
 use futures::Stream;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use crate::auth::{AuthOptions, Authenticator};
-use crate::connection;
+use crate::connection::{self, Incoming};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Transport};
 use crate::state::State;
@@ -44,23 +44,25 @@ pub async fn stdio(
     writer.await.map_err(io::Error::other)?
 }
 
-/// The lines of the input. One that cannot be taken is answered like a request that cannot be read, and the next one is read
-/// as usual; only the end of the input, or a failure to read it, ends them.
-fn lines_of(input: impl AsyncBufRead + Send + Unpin, max: usize) -> impl Stream<Item = Bytes> {
+/// The lines of the input. One that is too long is refused, and the next one is read as usual; only the end of the input, or a
+/// failure to read it, ends them.
+fn lines_of(input: impl AsyncBufRead + Send + Unpin, max: usize) -> impl Stream<Item = Incoming> {
     futures::stream::unfold(input, move |mut input| async move {
         loop {
             let line = match next_line(&mut input, max).await.ok()?? {
                 Line::Whole(line) if is_blank(&line) => continue,
-                Line::Whole(line) => Bytes::from(line),
-                Line::TooLong => {
-                    let refusal = Refusal::limit("ws_message_bytes", max as u64 + 1, max as u64);
-                    tracing::warn!(%refusal, "a line was too long");
-                    Bytes::from_static(b"\"a line longer than the limit\"")
-                }
+                Line::Whole(line) => Incoming::Text(Bytes::from(line)),
+                Line::TooLong => Incoming::Refused(too_long(max)),
             };
             return Some((line, input));
         }
     })
+}
+
+fn too_long(max: usize) -> Refusal {
+    let message = format!("the line is longer than ws_message_bytes_max, {max} bytes");
+    Refusal::new(ErrorCode::LimitExceeded, message)
+        .with("limit", serde_json::json!({ "name": "ws_message_bytes", "max": max }))
 }
 
 enum Line {
@@ -106,15 +108,22 @@ mod tests {
     use super::*;
 
     /// The lines of these pieces, each of which arrives by itself.
-    async fn lines(pieces: &[&[u8]], max: usize) -> Vec<Bytes> {
+    async fn lines(pieces: &[&[u8]], max: usize) -> Vec<Result<Bytes, Refusal>> {
         let pieces = pieces.iter().map(|piece| io::Result::Ok(Bytes::copy_from_slice(piece)));
         let input = tokio_util::io::StreamReader::new(futures::stream::iter(pieces.collect::<Vec<_>>()));
-        lines_of(input, max).collect().await
+        lines_of(input, max).map(taken).collect().await
+    }
+
+    fn taken(incoming: Incoming) -> Result<Bytes, Refusal> {
+        match incoming {
+            Incoming::Text(text) => Ok(text),
+            Incoming::Refused(refusal) => Err(refusal),
+        }
     }
 
     #[tokio::test]
     async fn a_line_that_cannot_be_taken_takes_no_other_with_it() {
-        let too_long: &[u8] = b"\"a line longer than the limit\"";
+        let too_long: &[u8] = b"(too long)";
         for (text, expected) in [
             (&b""[..], &[][..]),
             (b"\n \r\n\n", &[]),
@@ -126,6 +135,10 @@ mod tests {
         ] {
             for size in [1, 2, 3, 100] {
                 let pieces: Vec<&[u8]> = text.chunks(size).collect();
+                let expected: Vec<_> = expected
+                    .iter()
+                    .map(|line| if *line == too_long { Err(super::too_long(8)) } else { Ok(Bytes::from_static(line)) })
+                    .collect();
                 assert_eq!(
                     lines(&pieces, 8).await,
                     expected,
@@ -141,7 +154,7 @@ mod tests {
     async fn a_good_line_behind_a_bad_one_does_not_wait_for_more_input() {
         let first = futures::stream::iter([io::Result::Ok(Bytes::from_static(b"\xff\n{}\n"))]);
         let input = tokio_util::io::StreamReader::new(first.chain(futures::stream::pending()));
-        let lines: Vec<Bytes> = lines_of(input, 8).take(2).collect().await;
-        assert_eq!(lines, [&b"\xff"[..], b"{}"]);
+        let lines: Vec<_> = lines_of(input, 8).take(2).map(taken).collect().await;
+        assert_eq!(lines, [Ok(Bytes::from_static(b"\xff")), Ok(Bytes::from_static(b"{}"))]);
     }
 }

@@ -1,9 +1,9 @@
 //! `GET /rpc` as a WebSocket: JSON-RPC with subscriptions.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{FromRequestParts, State as Extract};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -11,11 +11,15 @@ use factum_model::Refusal;
 use factum_runtime::Caller;
 use futures::{SinkExt, StreamExt};
 
-use crate::connection;
+use crate::connection::{self, Incoming};
 use crate::http::peer;
 use crate::metrics::Transport;
 use crate::problem::Problem;
 use crate::state::{Credential, Place, State};
+
+/// A message up to this many times the limit is read to its end before it is refused: a client whose sending is cut off
+/// usually does not get to read why. A larger one is not read at all.
+const READ_FOR_REFUSAL: usize = 2;
 
 pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::Request<Body>) -> Response {
     let (mut head, _) = request.into_parts();
@@ -30,7 +34,8 @@ pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::
     let max = state.limits.ws_message_bytes_max;
     let credential = Credential::of(&head.headers, peer(&head));
     let place = head.extensions.remove::<Place>();
-    upgrade.max_message_size(max).max_frame_size(max).on_upgrade(async move |socket| {
+    let read = max.saturating_mul(READ_FOR_REFUSAL);
+    upgrade.max_message_size(read).max_frame_size(read).on_upgrade(async move |socket| {
         serve(state, caller, credential, socket).await;
         drop(place);
     })
@@ -40,7 +45,10 @@ pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::
 async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket: WebSocket) {
     let (mut sink, stream) = socket.split();
     let heartbeat = state.heartbeat;
+    let max = state.limits.ws_message_bytes_max;
     let (connection, mut queue) = connection::open(state, caller, Some(credential), Transport::WebSocket);
+    let why: Arc<OnceLock<CloseFrame>> = Arc::default();
+    let said = why.clone();
     let mut writer = tokio::spawn(async move {
         loop {
             let message = match tokio::time::timeout(heartbeat, queue.recv()).await {
@@ -55,18 +63,53 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
                 return;
             }
         }
+        if let Some(why) = said.get() {
+            drop(sink.send(Message::Close(Some(why.clone()))).await);
+        }
         drop(sink.close().await);
     });
-    let incoming = stream.take_while(|message| std::future::ready(message.is_ok())).filter_map(|message| {
-        std::future::ready(match message {
-            Ok(Message::Text(text)) => Some(Bytes::from(text)),
-            Ok(Message::Binary(bytes)) => Some(bytes),
-            _ => None,
+    let incoming = stream
+        .map(move |message| taken(message, max))
+        .take_while(move |taken| {
+            if let Err(Some(frame)) = taken {
+                why.get_or_init(|| frame.clone());
+            }
+            std::future::ready(taken.is_ok())
         })
-    });
+        .filter_map(|taken| std::future::ready(taken.ok().flatten().map(Incoming::Text)));
     connection.serve(Box::pin(incoming)).await;
     // A client that does not read what is left must not keep its place.
     if tokio::time::timeout(heartbeat, &mut writer).await.is_err() {
         writer.abort();
     }
+}
+
+/// What a message brings, if it brings anything; or what the connection is closed with, if anybody is there to be told.
+fn taken(message: Result<Message, axum::Error>, max: usize) -> Result<Option<Bytes>, Option<CloseFrame>> {
+    let bytes = match message {
+        Ok(Message::Text(text)) => Bytes::from(text),
+        Ok(Message::Binary(bytes)) => bytes,
+        Ok(_) => return Ok(None),
+        Err(error) => return Err(broken(error, max)),
+    };
+    if bytes.len() > max { Err(Some(too_large(max))) } else { Ok(Some(bytes)) }
+}
+
+/// Why a message could not be read; `None` where the connection itself is gone.
+fn broken(error: axum::Error, max: usize) -> Option<CloseFrame> {
+    match *error.into_inner().downcast::<tungstenite::Error>().ok()? {
+        tungstenite::Error::Capacity(_) => Some(too_large(max)),
+        tungstenite::Error::Utf8(_) => {
+            Some(CloseFrame { code: close_code::INVALID, reason: "a text must be UTF-8".into() })
+        }
+        tungstenite::Error::Protocol(error) => {
+            Some(CloseFrame { code: close_code::PROTOCOL, reason: error.to_string().into() })
+        }
+        _ => None,
+    }
+}
+
+fn too_large(max: usize) -> CloseFrame {
+    let reason = format!("the message is larger than ws_message_bytes_max, {max} bytes");
+    CloseFrame { code: close_code::SIZE, reason: reason.into() }
 }

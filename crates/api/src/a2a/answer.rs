@@ -33,15 +33,6 @@ pub(super) fn rpc_error(id: Option<&RawValue>, error: &A2AError) -> Vec<u8> {
     rpc::answer(id, Err(Error::from(error)))
 }
 
-/// What was refused before anything was asked: HTTP's status, and JSON-RPC's body.
-pub(super) fn rpc_refused(refusal: Refusal) -> Response {
-    let status = StatusCode::from_u16(crate::status::http_status(refusal.code));
-    let body = rpc::answer(None, Err(Error::at_the_door(&refusal)));
-    let mut response = json_response(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.into());
-    copy_headers(refusal, &mut response);
-    response
-}
-
 /// `WWW-Authenticate`, `Retry-After`: what plain HTTP says beside a refusal.
 fn copy_headers(refusal: Refusal, response: &mut Response) {
     for (name, value) in Problem(refusal).into_response().headers() {

@@ -13,6 +13,7 @@ use factum_runtime::Caller;
 use http::HeaderMap;
 
 use super::{Host, card};
+use crate::limits::check_depth;
 use crate::state::{Credential, State, timed_out};
 
 /// How long a message that is waited for may go on waiting while the server closes.
@@ -58,6 +59,8 @@ impl<H: Host> Ask<'_, H> {
         params: Option<&str>,
     ) -> Result<Outcome, A2AError> {
         self.offered(name, dialect)?;
+        let depth = check_depth(params.unwrap_or_default().as_bytes(), self.state.limits.json_depth_max);
+        depth.map_err(|refusal| refused(&refusal))?;
         let operation = dialect.read(name, params, self.around()?)?;
         self.run(name, operation).await
     }
@@ -90,7 +93,7 @@ impl<H: Host> Ask<'_, H> {
         let server = self.host.server(self.state, self.caller, self.agent);
         let asked = self.carry_out(&server, operation);
         if name == Name::SendMessage {
-            // How long an agent may take is not for the transport to say; only a server that closes cannot wait.
+            // It ends by itself, with the task as it stands by then; only a server that closes cannot wait for that.
             return tokio::select! {
                 biased;
                 outcome = asked => outcome,

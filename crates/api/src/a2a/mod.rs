@@ -27,8 +27,10 @@ mod tests;
 use std::sync::Arc;
 
 use axum::Router;
+use factum_a2a::refused;
 use factum_a2a::server::Server;
 use factum_runtime::Caller;
+use tower::util::MapResponse;
 
 pub(crate) use card::{card, card_of_april_2025, extended, jwks};
 pub(crate) use rpc::endpoint;
@@ -36,6 +38,7 @@ pub(crate) use setup::Setup;
 pub use setup::{A2aOptions, ClientContexts};
 
 use crate::state::State;
+use crate::undecoded::{self, GrpcResponse};
 
 /// Makes the server that a request is for.
 pub(crate) trait Host: Clone + Send + Sync + 'static {
@@ -64,7 +67,10 @@ fn server(state: &Arc<State>, caller: &Caller, agent: &str) -> service::Service 
 
 /// Everything below `/a2a`, and gRPC's service.
 pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>> {
+    let max = state.limits.body_bytes_max;
+    let status = |refusal: &_| answer::grpc_status(&refused(refusal));
     let grpc = grpc::service(host.clone(), state);
+    let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, status));
     let (root, below) = (host.clone(), host);
     Router::new()
         .route("/a2a", axum::routing::post(move |state, request| rpc::routed(root.clone(), state, request)))

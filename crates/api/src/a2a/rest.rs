@@ -5,9 +5,10 @@ use std::sync::Arc;
 use a2a::A2AError;
 use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
-use axum::response::{IntoResponse, Response};
-use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, StreamWriter, Version, refused};
+use axum::response::Response;
+use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, StreamWriter, Version, not_here, refused};
 use http::{HeaderMap, HeaderValue, header};
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use super::answer::{http_error, http_error_as, http_result};
@@ -16,11 +17,10 @@ use super::path::{self, Place, Resource, Target};
 use super::status::counted;
 use super::stream::{self, Framing};
 use super::{Host, card, rpc};
-use crate::http::{peer, read_body};
+use crate::body::{discard, read_body};
+use crate::http::peer;
 use crate::limits::check_depth;
 use crate::metrics::Transport;
-use crate::problem::Problem;
-use crate::router;
 use crate::state::State;
 
 /// Everything below `/a2a/`.
@@ -33,16 +33,17 @@ pub(super) async fn routed<H: Host>(
     let rest = head.uri.path().strip_prefix("/a2a/").unwrap_or_default().to_owned();
     let said = version(&head.headers, head.uri.query());
     let place = path::parse(&rest, said.as_ref().ok().copied().flatten());
-    let Some(Place { agent: name, target }) = place else { return router::not_here().await };
+    let Some(Place { agent: name, target }) = place else { return nothing_here(&rest) };
     match target {
         Target::Rpc if head.method == http::Method::POST => {
             rpc::serve(&host, &state, name.as_deref(), &head, peer(&head), body).await
         }
         Target::Card(form) if head.method == http::Method::GET => match agent(&state, name.as_deref()) {
             Some(agent) => card::respond(&state, &head.headers, agent, form),
-            None => Problem(rpc::no_such_agent()).into_response(),
+            None => http_error(Dialect::V1_0, &rpc::no_such_agent()),
         },
-        Target::Rpc | Target::Card(_) => router::wrong_method().await,
+        Target::Rpc => wrong_method(Dialect::V1_0, "POST"),
+        Target::Card(_) => wrong_method(Dialect::V1_0, "GET"),
         Target::Operation { version, tenant, resource } => {
             let called = Called { name, version, said, tenant, resource };
             let mut response = operation(&host, &state, called, &head, body).await;
@@ -52,6 +53,12 @@ pub(super) async fn routed<H: Host>(
             response
         }
     }
+}
+
+/// Whoever asks below `/a2a/` speaks A2A: the answer is an error of A2A, in the version that the path is of.
+fn nothing_here(rest: &str) -> Response {
+    let dialect = if rest.starts_with("v1/") { Dialect::V0_3Http } else { Dialect::V1_0 };
+    http_error(dialect, &not_here("there is nothing at this path; the agent card names what there is"))
 }
 
 /// An operation as its path says it.
@@ -68,7 +75,7 @@ async fn operation<H: Host>(
     state: &Arc<State>,
     called: Called,
     head: &http::request::Parts,
-    body: Body,
+    mut body: Body,
 ) -> Response {
     let dialect = if called.version == Version::V1_0 { Dialect::V1_0 } else { Dialect::V0_3Http };
     let name = match called.resource.name(&head.method) {
@@ -76,7 +83,10 @@ async fn operation<H: Host>(
         Err(allowed) => return wrong_method(dialect, allowed),
     };
     let started = state.metrics.start();
-    let outcome = run(host, state, &called, (name, dialect), head, body).await;
+    let outcome = run(host, state, &called, (name, dialect), head, &mut body).await;
+    if outcome.is_err() {
+        discard(body).await;
+    }
     let code = outcome.as_ref().err().map(|error| counted(Kind::of(error)));
     state.metrics.request(Transport::A2a, "", code, started);
     outcome.unwrap_or_else(|error| http_error(dialect, &error))
@@ -95,11 +105,11 @@ async fn run<H: Host>(
     called: &Called,
     (name, dialect): (Name, Dialect),
     head: &http::request::Parts,
-    body: Body,
+    body: &mut Body,
 ) -> Result<Response, A2AError> {
     let from = peer(head);
     let caller = state.admit(&head.headers, from).await.map_err(|refusal| refused(&refusal))?;
-    let agent = agent(state, called.name.as_deref()).ok_or_else(|| refused(&rpc::no_such_agent()))?;
+    let agent = agent(state, called.name.as_deref()).ok_or_else(rpc::no_such_agent)?;
     let said = called.said.clone()?;
     if let Some(said) = said.filter(|said| *said != called.version) {
         return Err(elsewhere(said));
@@ -194,8 +204,10 @@ fn object(body: &[u8]) -> Result<Map<String, Value>, A2AError> {
     if body.trim_ascii().is_empty() {
         return Ok(Map::new());
     }
-    serde_json::from_slice(body)
-        .map_err(|error| A2AError::invalid_params(format!("the body must be a JSON object: {error}")))
+    serde_json::from_slice(body).map_err(|error| match error.classify() {
+        Category::Syntax | Category::Eof => A2AError::parse_error(format!("this is not JSON: {error}")),
+        _ => A2AError::invalid_params(format!("the body must be a JSON object: {error}")),
+    })
 }
 
 /// What the path says counts more than what the body says.

@@ -7,19 +7,20 @@ use a2a::A2AError;
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
-use factum_a2a::{Dialect, Error, Kind, Method, Name, Outcome, StreamWriter, Version};
+use factum_a2a::{Dialect, Error, Kind, Method, Name, Outcome, StreamWriter, Version, not_here, refused};
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::{CallError, Caller};
 use http::StatusCode;
 use serde_json::value::RawValue;
 
-use super::answer::{rpc_error, rpc_refused, rpc_result};
+use super::answer::{rpc_error, rpc_result};
 use super::ask::{Ask, activated, agent, version};
 use super::status::counted;
 use super::stream::{self, Framing};
 use super::{Host, OfRuntime};
+use crate::body::AnyBody;
 use crate::channels;
-use crate::http::{AnyBody, json_response, peer, read_body};
+use crate::http::{RefusedBody, admit_with_body, json_response, peer, refused_rpc};
 use crate::metrics::Transport;
 use crate::rpc::{self, Body as RpcBody};
 use crate::state::State;
@@ -53,9 +54,19 @@ pub(super) async fn serve<H: Host>(
     from: IpAddr,
     body: impl AnyBody,
 ) -> Response {
-    let mut response = match run(host, state, name, head, from, body).await {
-        Ok(response) => response,
-        Err(refusal) => rpc_refused(refusal),
+    let said = version(&head.headers, head.uri.query());
+    let mut response = match admit_with_body(state, &head.headers, from, body).await {
+        Ok((caller, body)) => match agent(state, name) {
+            Some(agent) => {
+                let ask = Ask { host, state, caller: &caller, agent, headers: &head.headers, from };
+                run(&ask, said, &body).await
+            }
+            None => not_found(rpc::refuse(&body, state, |_| Error::from(&no_such_agent()))),
+        },
+        Err(RefusedBody { refusal, body }) => {
+            let error = |request: Option<&rpc::Request<'_>>| at_the_door(request, &refusal);
+            refused_rpc(rpc::refuse(&body, state, error), refusal.clone())
+        }
     };
     if let Some(activated) = activated(state, &head.headers) {
         response.headers_mut().insert("a2a-extensions", activated);
@@ -63,42 +74,53 @@ pub(super) async fn serve<H: Host>(
     response
 }
 
-async fn run<H: Host>(
-    host: &H,
-    state: &Arc<State>,
-    name: Option<&str>,
-    head: &http::request::Parts,
-    from: IpAddr,
-    body: impl AnyBody,
-) -> Result<Response, Refusal> {
-    let caller = state.admit(&head.headers, from).await?;
-    let agent = agent(state, name).ok_or_else(no_such_agent)?;
-    let body = read_body(state, body).await?;
-    let said = match version(&head.headers, head.uri.query()) {
+async fn run<H: Host>(ask: &Ask<'_, H>, said: Result<Option<Version>, A2AError>, body: &[u8]) -> Response {
+    let said = match said {
         Ok(said) => said,
-        Err(error) => return Ok(answered(rpc_error(id_of(state, &body).as_deref(), &error))),
+        Err(error) => return answered_or_not(rpc::refuse(body, ask.state, |_| Error::from(&error))),
     };
-    let ask = Ask { host, state, caller: &caller, agent, headers: &head.headers, from };
-    if let Some(request) = rpc::read_one(&body, state) {
-        return Ok(one(&ask, said, &request).await);
+    if let Some(request) = rpc::read_one(body) {
+        return one(ask, said, &request).await;
     }
-    match rpc::split(&body, state) {
-        Err(fault) => Ok(answered(rpc::answer(None, Err(fault)))),
+    match rpc::split(body, ask.state) {
+        Err(fault) => answered(rpc_error(None, &unread(fault))),
         Ok(RpcBody::One(text)) => match rpc::read(text) {
-            Ok(request) => Ok(one(&ask, said, &request).await),
-            Err(fault) => Ok(answered(rpc::answer(None, Err(fault)))),
+            Ok(request) => one(ask, said, &request).await,
+            Err(rpc::Unread { fault, id }) => answered(rpc_error(id, &unread(fault))),
         },
-        Ok(RpcBody::Batch(requests)) => Ok(batch(&ask, said, &requests).await),
+        Ok(RpcBody::Batch(requests)) => answered_or_not(batch(ask, said, &requests).await),
     }
 }
 
-pub(super) fn no_such_agent() -> Refusal {
-    Refusal::new(ErrorCode::NotFound, "there is no such agent; the extended agent card names them all")
+/// What was refused before anything was asked: the extension's clients get its words, everybody else those of A2A.
+fn at_the_door(request: Option<&rpc::Request<'_>>, refusal: &Refusal) -> Error {
+    match request.map(|request| Method::parse(&request.method, None)) {
+        Some(Method::Channels(_) | Method::ChannelsStream) => Error::messaging(refusal),
+        _ => Error::from(&refused(refusal)),
+    }
 }
 
-fn id_of(state: &State, body: &[u8]) -> Option<Box<RawValue>> {
-    let Ok(RpcBody::One(text)) = rpc::split(body, state) else { return None };
-    rpc::read(text).ok()?.id.map(ToOwned::to_owned)
+pub(super) fn no_such_agent() -> A2AError {
+    not_here("there is no such agent; the extended agent card names them all")
+}
+
+fn not_found(body: Option<Vec<u8>>) -> Response {
+    let mut response = answered_or_not(body);
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// What JSON-RPC says of a text that is no request, in the words of A2A.
+fn unread(fault: rpc::Fault) -> A2AError {
+    match fault.into_parts() {
+        (number @ (rpc::PARSE_ERROR | rpc::INVALID_REQUEST), refusal) => A2AError::new(number, refusal.message),
+        (_, refusal) => refused(&refusal),
+    }
+}
+
+/// An answer, or nothing to say to notifications.
+fn answered_or_not(body: Option<Vec<u8>>) -> Response {
+    body.map_or_else(|| StatusCode::NO_CONTENT.into_response(), answered)
 }
 
 fn answered(body: Vec<u8>) -> Response {
@@ -110,10 +132,7 @@ async fn one<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, request: &rpc::Re
     match Method::parse(&request.method, said) {
         Method::ChannelsStream => channels_stream(ask, request).await,
         Method::Core(name, dialect) if name.streams() => open(ask, name, dialect, request).await,
-        method => match unary(ask, method, request).await {
-            Some(body) => answered(body),
-            None => StatusCode::NO_CONTENT.into_response(),
-        },
+        method => answered_or_not(unary(ask, method, request).await),
     }
 }
 
@@ -147,24 +166,19 @@ async fn channels_stream<H: Host>(ask: &Ask<'_, H>, request: &rpc::Request<'_>) 
     }
 }
 
-/// The requests of a batch run in order, so that a later one can build on an earlier one.
-async fn batch<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, requests: &[&RawValue]) -> Response {
-    let mut answers: Vec<u8> = Vec::new();
-    for request in requests {
-        let answer = match rpc::read(request.get()) {
-            Ok(request) => unary(ask, Method::parse(&request.method, said), &request).await,
-            Err(fault) => Some(rpc::answer(None, Err(fault))),
-        };
-        if let Some(answer) = answer {
-            answers.push(if answers.is_empty() { b'[' } else { b',' });
-            answers.extend_from_slice(&answer);
-        }
+/// The requests of a batch run in order, so that a later one can build on an earlier one. Each counts for the caller's rate;
+/// the first did when the body was let in.
+async fn batch<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, requests: &[&RawValue]) -> Option<Vec<u8>> {
+    let mut answers = rpc::Answers::default();
+    for (at, request) in requests.iter().enumerate() {
+        let rate = if at == 0 { Ok(()) } else { ask.state.check_rate(ask.caller) };
+        answers.push(match (rate, rpc::read(request.get())) {
+            (Err(refusal), _) => rpc::refuse_one(request.get(), |request| at_the_door(request, &refusal)),
+            (Ok(()), Ok(request)) => unary(ask, Method::parse(&request.method, said), &request).await,
+            (Ok(()), Err(rpc::Unread { fault, id })) => Some(rpc_error(id, &unread(fault))),
+        });
     }
-    if answers.is_empty() {
-        return StatusCode::NO_CONTENT.into_response();
-    }
-    answers.push(b']');
-    answered(answers)
+    answers.done()
 }
 
 /// A request with one answer; `None` for a notification, which gets none.
@@ -192,7 +206,6 @@ async fn unary<H: Host>(ask: &Ask<'_, H>, method: Method<'_>, request: &rpc::Req
         Ok(Answer::Core(dialect, outcome)) => rpc_result(id, |out| dialect.write(&outcome, out)),
         Err(Fault::A2a(error)) => rpc_error(Some(id), &error),
         Err(Fault::Messaging(refusal)) => rpc::answer(Some(id), Err(Error::messaging(&refusal))),
-        Err(Fault::Rpc(fault)) => rpc::answer(Some(id), Err(fault)),
     })
 }
 
@@ -211,7 +224,6 @@ enum Answer {
 enum Fault {
     A2a(A2AError),
     Messaging(Refusal),
-    Rpc(rpc::Fault),
 }
 
 impl Fault {
@@ -219,7 +231,6 @@ impl Fault {
         match self {
             Self::A2a(error) => counted(Kind::of(error)),
             Self::Messaging(refusal) => refusal.code,
-            Self::Rpc(fault) => fault.code(),
         }
     }
 }
@@ -236,7 +247,7 @@ async fn channels_command(
     };
     let result = state.call(caller, name, params).await;
     result.map(Answer::Channels).map_err(|error| match error {
-        CallError::UnknownMethod => Fault::Rpc(rpc::unknown_method()),
+        CallError::UnknownMethod => Fault::A2a(unknown_method(name)),
         CallError::Refused(refusal) => Fault::Messaging(refusal),
     })
 }

@@ -12,6 +12,8 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tonic::client::GrpcService;
 
 use crate::support::*;
@@ -112,11 +114,11 @@ async fn json_rpc_nonsense_gets_the_documented_error() {
             -32601,
             "not_found",
         ),
-        ("a key that the parser takes for its own", RESERVED.as_bytes().to_vec(), -32600, "invalid_params"),
+        ("a key that the parser takes for its own", RESERVED.as_bytes().to_vec(), -32602, "invalid_params"),
         ("an empty batch", b"[]".to_vec(), -32600, "invalid_params"),
         ("too large a batch", batch(11).into_bytes(), -32000, "limit_exceeded"),
         ("too deep", deep.into_bytes(), -32000, "limit_exceeded"),
-        ("only brackets", "[".repeat(10_000).into_bytes(), -32000, "limit_exceeded"),
+        ("only brackets", "[".repeat(10_000).into_bytes(), -32700, "invalid_params"),
     ];
     let rpc = server.rpc(None);
     let (mut ws, _) = tokio_tungstenite::connect_async(format!("ws://{}/rpc", server.address())).await.unwrap();
@@ -128,8 +130,10 @@ async fn json_rpc_nonsense_gets_the_documented_error() {
             assert_eq!(read_answer(answer).unwrap_err()["code"], code, "{what} over {over}");
         };
         check(&answer, "HTTP");
-        // Where the request itself could not be read there is nobody to answer to.
-        assert_eq!(answer["id"].is_null(), number == -32700 || number == -32600 || code == "limit_exceeded", "{what}");
+        // The id comes back wherever there is one that can be read.
+        let id = serde_json::from_slice::<Value>(&body).ok().and_then(|body| body.get("id").cloned());
+        let id = id.filter(|id| id.is_string() || id.is_number()).unwrap_or_default();
+        assert_eq!(answer["id"], id, "{what}");
         // The same as a message, which need not be text: what counts is what is in it.
         ws.send(Message::binary(body)).await.unwrap();
         let message = within(what, ws.next()).await.unwrap().unwrap();
@@ -195,10 +199,56 @@ async fn bodies_over_the_limit_are_refused_however_they_come() {
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
     let grpc = server.grpc(None);
     let refused = grpc.raw("submit_turn", &large).await.unwrap_err();
-    assert!(matches!(refused.code(), tonic::Code::OutOfRange | tonic::Code::ResourceExhausted), "{refused}");
-    let ws = server.ws(None).await;
-    ws.send(large);
-    assert_eq!(ws.next().await, None, "the connection that sent too much is closed");
+    assert_eq!(refused.code(), tonic::Code::ResourceExhausted, "{refused}");
+    assert_eq!(Grpc::error(&refused)["details"]["limit"]["name"], "body_bytes", "{refused}");
+    still_well(&server).await;
+}
+
+/// A client that sends everything before it reads anything, as simple ones do, still gets to read why it is refused.
+#[tokio::test]
+async fn a_client_that_only_reads_once_it_has_sent_everything_hears_why() {
+    let (_dir, server) = dev().await;
+    let length = 40 << 20;
+    for (path, credential, status) in [
+        ("/v1/create_session", "", "413"),
+        ("/rpc", "", "413"),
+        ("/a2a", "", "413"),
+        ("/a2a/message:send", "", "413"),
+        ("/v1/channels/stream", "", "413"),
+        ("/v1/create_session", "Authorization: Bearer nonsense\r\n", "401"),
+        ("/a2a/message:send", "Authorization: Bearer nonsense\r\n", "401"),
+    ] {
+        let mut socket = TcpStream::connect(server.address()).await.unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{credential}Content-Length: {length}\r\n\r\n");
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..length / piece.len() {
+            within(path, socket.write_all(&piece)).await.unwrap_or_else(|error| panic!("{path}: {error}"));
+        }
+        let mut answer = [0; 12];
+        within(path, socket.read_exact(&mut answer)).await.unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert_eq!(answer, *format!("HTTP/1.1 {status}").as_bytes(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_websocket_message_that_cannot_be_taken_closes_with_the_reason() {
+    let (_dir, server) = start().await;
+    let large = |bytes: usize| Message::text("x".repeat(bytes));
+    let broken = Frame::message(&b"\"\xff\""[..], OpCode::Data(Data::Text), true);
+    for (what, message, code, reason) in [
+        ("a little too large", large(25_000), CloseCode::Size, "ws_message_bytes_max"),
+        ("much too large", large(500_000), CloseCode::Size, "ws_message_bytes_max"),
+        ("no UTF-8", Message::Frame(broken), CloseCode::Invalid, "UTF-8"),
+    ] {
+        let (mut ws, _) = tokio_tungstenite::connect_async(format!("ws://{}/rpc", server.address())).await.unwrap();
+        // What is much too large is cut off in the middle.
+        drop(ws.send(message).await);
+        let closed = within(what, ws.next()).await.unwrap_or_else(|| panic!("{what}: closed without a word"));
+        let Ok(Message::Close(Some(frame))) = closed else { panic!("{what}: {closed:?}") };
+        assert_eq!(frame.code, code, "{what}");
+        assert!(frame.reason.contains(reason), "{what}: {}", frame.reason);
+    }
     still_well(&server).await;
 }
 
@@ -207,7 +257,7 @@ async fn plain_http_nonsense_gets_a_problem() {
     let (_dir, server) = start().await;
     let deep = format!("{{\"input\":{}{}}}", "[".repeat(40), "]".repeat(40));
     let reserved = format!(r#"{{"metadata":{{"a":{{"{}":"[]"}}}}}}"#, "$serde_json::private::RawValue");
-    let table: [(&str, &str, &[u8], u16, &str); 16] = [
+    let table: [(&str, &str, &[u8], u16, &str); 21] = [
         ("POST", "/v1/submit_turn", b"", 400, "invalid_params"),
         ("POST", "/v1/submit_turn", b"{", 400, "invalid_params"),
         ("POST", "/v1/submit_turn", b"[]", 400, "invalid_params"),
@@ -224,6 +274,11 @@ async fn plain_http_nonsense_gets_a_problem() {
         ("DELETE", "/rpc", b"", 405, "invalid_params"),
         ("GET", "/rpc", b"", 400, "invalid_params"),
         ("GET", "/../etc/passwd", b"", 404, "not_found"),
+        ("GET", "/v1/sessions/%ff/events", b"", 400, "invalid_params"),
+        ("GET", "/v1/channels/%ff/events", b"", 400, "invalid_params"),
+        ("GET", "/v1/remote_channels/%ff/events", b"", 400, "invalid_params"),
+        ("GET", "/schemas/%ff", b"", 400, "invalid_params"),
+        ("POST", "/v1/%ff", b"{}", 400, "invalid_params"),
     ];
     let http = reqwest::Client::new();
     for (method, path, body, status, code) in table {
@@ -396,7 +451,7 @@ async fn websocket_nonsense_costs_at_most_the_connection() {
     ] {
         assert_eq!(ws.call("subscribe", params.clone()).await.unwrap_err()["code"], code, "{params}");
     }
-    let params = json!({ "session_id": session, "after": 1_000_000 });
+    let params = json!({ "session_id": session, "after": 1 });
     for _ in 0..4 {
         ws.call("subscribe", params.clone()).await.unwrap();
     }
@@ -444,19 +499,24 @@ async fn grpc_nonsense_gets_a_status() {
         assert!(matches!(status.code(), tonic::Code::NotFound | tonic::Code::InvalidArgument), "{request:?}: {status}");
     }
     let mut channel = Grpc::channel(server.address());
-    for (path, body) in [
-        ("Call", &b"garbage"[..]),
-        ("Call", b"\0\xff\xff\xff\xffx"),
-        ("Call", b"\0\0\0\0\x02\xff\xff"),
-        ("Fly", b"\0\0\0\0\0"),
+    const INVALID_ARGUMENT: &str = "3";
+    const RESOURCE_EXHAUSTED: &str = "8";
+    const UNIMPLEMENTED: &str = "12";
+    for (path, body, expected) in [
+        ("factum.v1.Runtime/Call", &b"garbage"[..], INVALID_ARGUMENT),
+        ("factum.v1.Runtime/Call", b"\0\xff\xff\xff\xffx", RESOURCE_EXHAUSTED),
+        ("factum.v1.Runtime/Call", b"\0\0\0\0\x02\xff\xff", INVALID_ARGUMENT),
+        ("factum.v1.Runtime/Fly", b"\0\0\0\0\0", UNIMPLEMENTED),
+        ("lf.a2a.v1.A2AService/GetTask", b"\0\xff\xff\xff\xffx", RESOURCE_EXHAUSTED),
+        ("lf.a2a.v1.A2AService/GetTask", b"\0\0\0\0\x02\xff\xff", INVALID_ARGUMENT),
     ] {
         std::future::poll_fn(|context| channel.poll_ready(context)).await.unwrap();
-        let request = tonic::codegen::http::Request::post(server.url(&format!("/factum.v1.Runtime/{path}")));
-        let body = tonic::body::Body::new(http_body_util::Full::new(tonic::codegen::Bytes::from_static(body)));
-        let request = request.header("content-type", "application/grpc").body(body).unwrap();
+        let request = tonic::codegen::http::Request::post(server.url(&format!("/{path}")));
+        let sent = tonic::body::Body::new(http_body_util::Full::new(tonic::codegen::Bytes::from_static(body)));
+        let request = request.header("content-type", "application/grpc").body(sent).unwrap();
         let response = within("an answer", channel.call(request)).await.unwrap();
         let status = response.headers().get("grpc-status").map(|status| status.to_str().unwrap().to_owned());
-        assert!(status.as_deref() != Some("0"), "{path}: {status:?}");
+        assert_eq!(status.as_deref(), Some(expected), "{path} {body:?}");
     }
     still_well(&server).await;
 }
@@ -471,11 +531,12 @@ async fn lines_that_cannot_be_read_are_answered_and_the_next_one_is_read() {
         &[("FACTUM_LIMITS_WS_MESSAGE_BYTES_MAX", "20000")],
     );
     for (line, number) in
-        [("nonsense", -32700), ("{\"id\":1}", -32600), ("[]", -32600), ("7", -32600), (&*"x".repeat(50_000), -32600)]
+        [("nonsense", -32700), ("{\"id\":1}", -32600), ("[]", -32600), ("7", -32600), (&*"x".repeat(50_000), -32000)]
     {
         stdio.send(line);
         let answer = stdio.next().await.unwrap_or_else(|| panic!("no answer to {}", &line[..line.len().min(20)]));
         assert_eq!(answer["error"]["code"], number, "{answer}");
+        assert!(number != -32000 || answer["error"]["data"]["code"] == "limit_exceeded", "{answer}");
         stdio.call("list_sessions", json!({})).await.unwrap();
     }
     stdio.send("");

@@ -12,6 +12,7 @@
 mod access;
 mod delegation;
 mod disk;
+mod door;
 mod events;
 mod hostile;
 mod isolation;

@@ -104,7 +104,10 @@ async fn whoever_is_not_let_in_is_told_how() {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "t" } });
     let answer = world.ask("POST", "/a2a", &bad, Some(&body)).await;
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
-    assert_eq!(answer.json()["error"]["data"]["reason"], "UNAUTHENTICATED");
+    assert_eq!(
+        (&answer.json()["id"], &answer.json()["error"]["data"][0]["reason"]),
+        (&json!(1), &json!("UNAUTHENTICATED"))
+    );
     for path in ["/a2a/tasks/t", "/a2a/v1/tasks/t", "/a2a/extendedAgentCard", "/a2a/agents/nobody/tasks/t"] {
         let answer = world.ask("GET", path, &bad, None).await;
         assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{path}");
@@ -115,4 +118,45 @@ async fn whoever_is_not_let_in_is_told_how() {
     assert!(world.fake.asked().is_empty());
     let limited = world.ask("GET", "/a2a/tasks/refused%3Arate_limited", &[], None).await;
     assert_eq!((limited.status, limited.header("retry-after")), (429, Some("3")));
+}
+
+/// Also what is no request at all, or for nobody: every error of A2A says which it is and whose.
+#[tokio::test]
+async fn what_cannot_be_asked_is_an_error_of_a2a_too() {
+    let world = World::open().await;
+    let info = |detail: &Value, reason: &str, what: &str| {
+        assert_eq!((&detail["reason"], &detail["domain"]), (&json!(reason), &json!("a2a-protocol.org")), "{what}");
+    };
+    let get = json!({ "jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": { "id": "t" } });
+    let table = [
+        ("{bad".to_owned(), "PARSE_ERROR", Value::Null),
+        ("[]".to_owned(), "INVALID_REQUEST", Value::Null),
+        (r#"{"jsonrpc":"1.0","id":7,"method":"GetTask"}"#.to_owned(), "INVALID_REQUEST", json!(7)),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"GetTask"}"#.to_owned(), "INVALID_REQUEST", Value::Null),
+        (json!(vec![&get; 101]).to_string(), "LIMIT_EXCEEDED", Value::Null),
+        (json!({ "jsonrpc": "2.0", "id": 7, "method": "channels/fly" }).to_string(), "METHOD_NOT_FOUND", json!(7)),
+    ];
+    for (body, reason, id) in table {
+        let request = Request::post("/a2a").body(Body::from(body.clone())).unwrap();
+        let answer = Answer::of(world.send(request).await).await.json();
+        info(&answer["error"]["data"][0], reason, &body);
+        assert_eq!(answer["id"], id, "{body}");
+    }
+    let nobody = world.ask("POST", "/a2a/agents/nobody", &[], Some(&get)).await;
+    assert_eq!((nobody.status, &nobody.json()["id"]), (404, &json!(7)));
+    info(&nobody.json()["error"]["data"][0], "NOT_FOUND", "an agent that is not there");
+    for (method, path, status) in [
+        ("GET", "/a2a/nope", 404),
+        ("GET", "/a2a/agents/nobody/tasks/t", 404),
+        ("GET", "/a2a/agents/nobody/.well-known/agent-card.json", 404),
+    ] {
+        let answer = world.ask(method, path, &[], None).await;
+        assert_eq!((answer.status, answer.header("content-type")), (status, Some("application/a2a+json")), "{path}");
+        info(&answer.json()["error"]["details"][0], "NOT_FOUND", path);
+    }
+    let malformed = Request::post("/a2a/message:send").body(Body::from("{bad")).unwrap();
+    let answer = Answer::of(world.send(malformed).await).await;
+    assert_eq!(answer.status, 400);
+    info(&answer.json()["error"]["details"][0], "PARSE_ERROR", "a body that is not JSON");
+    assert_eq!(answer.json()["error"]["details"].as_array().unwrap().len(), 1, "no field is named: {}", answer.text);
 }
