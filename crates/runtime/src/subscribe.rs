@@ -48,7 +48,8 @@ pub(crate) struct Follow<S: Aggregate> {
 }
 
 impl Runtime {
-    /// Follows a session from behind `after`.
+    /// Follows a session from behind `after`. A place that the session has not come to is refused: whoever waits there has the
+    /// sequences of another log, and would miss everything up to it.
     pub async fn subscribe(
         &self,
         caller: &Caller,
@@ -56,7 +57,13 @@ impl Runtime {
         after: u64,
     ) -> Result<Subscription, Refusal> {
         caller.require(Scope::SessionsRead)?;
-        self.follow(&caller.account, session_id, after).await.map(Subscription)
+        let follow: Follow<SessionState> = self.follow(&caller.account, session_id, after).await?;
+        let newest = follow.cell.hub.durable();
+        if after > newest {
+            let message = format!("after is ahead of the session, whose newest sequence is {newest}");
+            return Err(Refusal::invalid(message).with("newest_sequence", newest));
+        }
+        Ok(Subscription(follow))
     }
 
     /// Follows the facts of a session from behind `after`.

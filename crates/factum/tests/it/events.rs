@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use factum_api::grpc::proto::SubscribeRequest;
+use factum_testkit::clients::Grpc;
 use factum_testkit::sse::Frame;
 use factum_testkit::{Client, Reader, run, within};
 use serde_json::{Value, json};
@@ -103,7 +105,7 @@ async fn pages_cover_everything_in_both_directions_whatever_their_size() {
         let response = http.get(&format!("/v1/sessions/{session}/events{bad}")).send().await.unwrap();
         assert_eq!(response.status(), 400, "{bad}");
     }
-    for bad in ["x", "-1", "1.5", "99999999999999999999999"] {
+    for bad in ["x", "-1", "1.5", "99999999999999999999999", "1000000"] {
         let refused = Reader::open(&http, &format!("/v1/sessions/{session}/events"), Some(bad)).await.err().unwrap();
         assert_eq!(refused.status(), 400, "{bad}");
     }
@@ -264,4 +266,27 @@ async fn the_command_line_calls_and_tails() {
             .code,
         Some(3)
     );
+}
+
+/// Whoever waits at a place that a session has not come to would miss everything before it.
+#[tokio::test]
+async fn a_subscription_ahead_of_its_session_is_refused_with_the_newest_sequence() {
+    let (_dir, server) = dev().await;
+    let session = submit(&server.http(None), "hello").await;
+    completed(&server, &session).await;
+    let newest = all_events(&server.http(None), &session).await.len() as u64;
+    let check = |refused: &Value, over: &str| {
+        let told = (&refused["code"], &refused["details"]["newest_sequence"]);
+        assert_eq!(told, (&json!("invalid_params"), &json!(newest)), "{over}: {refused}");
+    };
+    let path = format!("/v1/sessions/{session}/events?after={}", newest + 1);
+    let refused = Reader::open(&server.http(None), &path, None).await.err().unwrap();
+    assert_eq!(refused.status(), 400);
+    check(&refused.json().await.unwrap(), "SSE");
+    let ws = server.ws(None).await;
+    let ahead = json!({ "session_id": session, "after": newest + 1 });
+    check(&ws.call("subscribe", ahead).await.unwrap_err(), "WebSocket");
+    ws.call("subscribe", json!({ "session_id": session, "after": newest })).await.unwrap();
+    let ahead = SubscribeRequest { session_id: session.clone(), after: newest + 1, ..Default::default() };
+    check(&Grpc::error(&server.grpc(None).subscribe(ahead).await.unwrap_err()), "gRPC");
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use a2a::{A2AError, StreamResponse, SubscribeToTaskRequest};
+use factum_a2a::invalid_field;
 use factum_a2a::server::{Update, Updates};
 use futures::stream;
 
@@ -32,6 +33,9 @@ impl Service {
         }
         let mut watch = Watch::open(self, &row.session_id, row.first_sequence).await?;
         let now = watch.durable();
+        if after.is_some_and(|after| after > now) {
+            return Err(invalid_field("Last-Event-ID", format!("is ahead of the task, whose newest event is {now}")));
+        }
         watch.until(after.map_or(now, |after| after.clamp(row.first_sequence, now))).await?;
         Ok(follow(self.clone(), watch, None, Ends::WithTask))
     }
