@@ -46,15 +46,18 @@ pub fn media_type(part: &Part) -> &str {
     said.split(';').next().unwrap_or(said).trim()
 }
 
-/// Whether somebody who takes these media types takes a part. Nothing listed means anything, `image/*` any kind of image.
+/// The media types that an agent takes where it does not say which, and that its answers have.
+pub const USUAL_MODES: [&str; 2] = ["text/plain", "application/json"];
+
+/// Whether somebody who takes these media types takes a part. Nothing listed means the usual ones, `image/*` any kind of image.
 pub fn is_accepted(part: &Part, accepts: &[String]) -> bool {
     let media_type = media_type(part);
-    let fits = |accepted: &String| match accepted.strip_suffix("/*") {
+    let fits = |accepted: &str| match accepted.strip_suffix("/*") {
         Some("*") => true,
         Some(kind) => media_type.split_once('/').is_some_and(|(own, _)| own.eq_ignore_ascii_case(kind)),
         None => media_type.eq_ignore_ascii_case(accepted),
     };
-    accepts.is_empty() || accepts.iter().any(fits)
+    if accepts.is_empty() { USUAL_MODES.into_iter().any(fits) } else { accepts.iter().any(|one| fits(one)) }
 }
 
 /// Base64 in any of the alphabets clients use, with or without padding.
@@ -168,7 +171,10 @@ mod tests {
             (Part::raw(vec![1]), &["image/png"], false),
             (typed(Part::url("https://example.com"), "image/png"), &["image/png"], true),
             (Part::raw(vec![1]), &["*/*"], true),
-            (Part::raw(vec![1]), &[], true),
+            (Part::raw(vec![1]), &[], false),
+            (typed(Part::raw(vec![1]), "image/png"), &[], false),
+            (Part::text("x"), &[], true),
+            (Part::data(json!({})), &[], true),
         ] {
             let accepts: Vec<String> = accepts.iter().map(|one| (*one).to_owned()).collect();
             assert_eq!(is_accepted(&part, &accepts), taken, "{part:?} {accepts:?}");

@@ -15,7 +15,7 @@ use crate::tools::Tools;
 pub struct Agent {
     pub name: String,
     pub description: String,
-    /// The media types it takes; empty where it takes anything.
+    /// The media types it takes over A2A; empty where those are the usual ones, text and JSON.
     pub accepts: Vec<String>,
     pub model: Arc<dyn Model>,
     pub tools: Arc<dyn Tools>,

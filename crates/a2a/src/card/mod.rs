@@ -17,6 +17,7 @@ pub use sign::{BadKey, CardKey};
 pub use verify::{Unverified, verify_card};
 
 use crate::extension::{MESSAGING_URI, messaging};
+use crate::parts::USUAL_MODES;
 use crate::version::Version;
 
 /// What a card says.
@@ -52,8 +53,6 @@ pub struct Skill {
     pub description: String,
 }
 
-const MODES: [&str; 2] = ["text/plain", "application/json"];
-
 /// The name of the one security scheme.
 const BEARER: &str = "bearer";
 
@@ -61,7 +60,7 @@ impl Card {
     /// As 1.0 has it. Nothing in it is empty or a default, so that whoever drops such fields before checking a signature, as
     /// 1.0 §8.4.1 asks, arrives at the same text as who does not.
     pub fn agent_card(&self) -> AgentCard {
-        let modes = || MODES.map(str::to_owned).to_vec();
+        let modes = || USUAL_MODES.map(str::to_owned).to_vec();
         let scheme = HttpAuthSecurityScheme { scheme: "Bearer".to_owned(), description: None, bearer_format: None };
         let schemes = [(BEARER.to_owned(), SecurityScheme::HttpAuth(scheme))].into();
         let requirement = |scopes: &Vec<String>| [(BEARER.to_owned(), scopes.clone())].into();

@@ -3,10 +3,14 @@
 //!
 //! What is right is read once, as it is; only what does not fit, or has such a name in it, is looked at again.
 
+use std::collections::HashMap;
+
 use a2a::{A2AError, SendMessageRequest, TaskPushNotificationConfig};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use crate::fault::invalid_field;
 use crate::params::read;
 
 const MESSAGE_ID: &str = "messageId";
@@ -18,7 +22,36 @@ pub(super) fn request(params: &str) -> Result<SendMessageRequest, A2AError> {
         request => request,
     }?;
     beside(params, &mut request)?;
+    one_content_each(params)?;
     Ok(request)
+}
+
+/// What a part may hold, one of it (1.0 §4.1.6). The types take the first and would drop the others without a word.
+const CONTENTS: [&str; 4] = ["text", "raw", "url", "data"];
+
+fn one_content_each(params: &str) -> Result<(), A2AError> {
+    #[derive(Deserialize)]
+    struct Params {
+        message: Message,
+    }
+    #[derive(Deserialize)]
+    struct Message {
+        parts: Vec<HashMap<String, Present>>,
+    }
+    /// `null` is a field that is not there.
+    type Present = Option<IgnoredAny>;
+
+    if CONTENTS.into_iter().filter(|name| has(params, name)).count() < 2 {
+        return Ok(());
+    }
+    let Params { message } = read(params)?;
+    let held = |part: &HashMap<String, Present>| {
+        CONTENTS.into_iter().filter(|name| part.get(*name).is_some_and(Option::is_some)).count()
+    };
+    match message.parts.iter().position(|part| held(part) > 1) {
+        Some(at) => Err(invalid_field(format!("message.parts[{at}]"), "a part has one of: text, raw, url, data")),
+        None => Ok(()),
+    }
 }
 
 /// A message whose id counts as absent: it gets one with everything else that is empty.

@@ -161,6 +161,8 @@ impl TaskView {
                 shown
             }
             Fact::ChannelMessage(fact) if fact.direction == Direction::Inbound => {
+                // What the agent said before it stands before it.
+                self.history.extend(self.status_message.take());
                 self.said(event, &fact.parts);
                 self.generation += 1;
                 Vec::new()

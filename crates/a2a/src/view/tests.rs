@@ -192,3 +192,15 @@ async fn history_is_cut_from_its_beginning_and_content_that_is_gone_says_so() {
     let part = &task.artifacts.expect("artifacts")[0].parts[0];
     assert!(part.as_text().is_some_and(|text| text.contains("not to be had")), "{part:?}");
 }
+
+/// What the agent said before a message came stands before it.
+#[test]
+fn the_conversation_is_in_the_order_it_was_had() {
+    let mut log = Log::new();
+    log.tell(json!({ "task_id": "t" }), "task.lost", json!({ "status": "lost", "reason": "the worker is gone" }));
+    let parts = json!([{ "type": "text", "text": "are you there?" }]);
+    let payload = json!({ "kind": "message", "direction": "inbound", "parts": parts });
+    log.tell(json!({ "task_id": "t" }), "channel.message", payload);
+    let said: Vec<&str> = log.view.history.iter().filter_map(Message::text).collect();
+    assert_eq!(said, ["hello", "the worker is gone", "are you there?"]);
+}

@@ -24,8 +24,8 @@
 //! ## Entries
 //!
 //! `name` is how turns ask for the agent: letters, digits, `_` and `-`. `description` is for people. `accepts = ["text/plain"]` is what
-//! the agent takes over A2A: its card says so, and a message with a part of another media type is refused; without it anything is
-//! taken. Each `[[on]]` is one entry; the first whose matcher fits the input's text is taken, and a turn that fits none fails with `script_no_entry`.
+//! the agent takes over A2A: its card says so, and a message with a part of another media type is refused; without it that is
+//! `text/plain` and `application/json`. `*/*` takes anything. Each `[[on]]` is one entry; the first whose matcher fits the input's text is taken, and a turn that fits none fails with `script_no_entry`.
 //!
 //! | matcher | fits | `{rest}` is |
 //! |---|---|---|

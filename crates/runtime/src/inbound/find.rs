@@ -14,6 +14,8 @@ use crate::runtime::Runtime;
 /// Which tasks a list is about.
 #[derive(Clone, Debug, Default)]
 pub struct InboundFilter {
+    /// Only this agent's.
+    pub agent: Option<String>,
     pub context_id: Option<String>,
     /// Any of these; all where empty.
     pub statuses: Vec<TaskStatus>,
@@ -107,7 +109,8 @@ impl Runtime {
 
 impl InboundFilter {
     fn takes(&self, row: &InboundRow) -> bool {
-        self.context_id.as_ref().is_none_or(|context_id| *context_id == row.remote_context_id)
+        self.agent.as_ref().is_none_or(|agent| row.is_of(agent))
+            && self.context_id.as_ref().is_none_or(|context_id| *context_id == row.remote_context_id)
             && (self.statuses.is_empty() || self.statuses.contains(&row.status))
             && self.changed_after.is_none_or(|after| row.status_at >= after)
     }

@@ -7,7 +7,7 @@ use factum_model::commands::SubmitTurn;
 use factum_model::id::{ChannelId, SessionId, TaskId};
 use factum_model::peer::{DeliveryMechanism, Transport};
 use factum_model::value::{Metadata, Part};
-use factum_model::{Command, Refusal};
+use factum_model::{Command, ErrorCode, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ pub struct PeerMessage {
     pub native_protocol: &'static str,
     pub transport: Transport,
     pub delivery: DeliveryMechanism,
-    /// Who answers; the default agent where absent. A task that is under way keeps its own.
+    /// Who answers; the default agent where absent. A task that is under way with another one is not found.
     pub agent: Option<String>,
     /// A task of the peer's that is known.
     pub task_id: Option<String>,
@@ -86,7 +86,8 @@ impl Runtime {
             Repeat::New { accept, held } => (accept, held),
         };
         if let Some(task_id) = &said.task_id {
-            let row = self.inbound_task(caller, said.native_protocol, task_id).await?.ok_or_else(Refusal::not_found)?;
+            let row = self.inbound_task(caller, said.native_protocol, task_id).await?;
+            let row = row.filter(|row| said.is_for(row)).ok_or_else(Refusal::not_found)?;
             return self.go_on(caller, &said, row, &accept).await.map(Received::from);
         }
         self.begin_task(caller, &said, &accept).await
@@ -128,6 +129,9 @@ impl Runtime {
         if let Some(own) = &said.own_task_id
             && let Some(row) = self.inbound_task(caller, protocol, own).await?
         {
+            if !said.is_for(&row) {
+                return Err(Refusal::new(ErrorCode::Conflict, "this task id is in use with another agent"));
+            }
             return self.go_on(caller, said, row, accept).await.map(Received::from);
         }
         let known = match &said.context_id {
@@ -212,6 +216,11 @@ impl Ids {
 }
 
 impl PeerMessage {
+    /// Whether it is said to the agent that does this task.
+    fn is_for(&self, row: &InboundRow) -> bool {
+        self.agent.as_ref().is_none_or(|agent| row.is_of(agent))
+    }
+
     /// What makes a repeat the same message.
     fn digest(&self) -> Result<String, Refusal> {
         if self.idempotency_key.is_none() {

@@ -164,6 +164,14 @@ fn what_is_wrong_is_named() {
             json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "raw": "?" }] } }),
             vec!["message.parts[0]"],
         ),
+        (
+            json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "x" }, { "text": "x", "data": {} }] } }),
+            vec!["message.parts[1]"],
+        ),
+        (
+            json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "url": "https://a.example", "raw": "AA==" }] } }),
+            vec!["message.parts[0]"],
+        ),
         (json!({ "message": { "messageId": "m", "role": "ROLE_AGENT", "parts": part } }), vec!["message.role"]),
         (json!({ "message": { "messageId": "m", "role": "user", "parts": part } }), vec!["message.role"]),
         (json!({ "message": { "messageId": "m", "role": "ROLE_UNSPECIFIED", "parts": part } }), vec!["message.role"]),

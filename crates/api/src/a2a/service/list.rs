@@ -1,4 +1,4 @@
-//! `ListTasks`: the caller's tasks, newest change first.
+//! `ListTasks`: the caller's tasks with one agent, newest change first.
 
 use a2a::{A2AError, ListTasksRequest, ListTasksResponse, TaskState};
 use factum_model::Timestamp;
@@ -19,6 +19,7 @@ impl Service {
         }
         let after = request.status_timestamp_after.map(|at| Timestamp::from_millisecond(at.timestamp_millis()));
         let filter = InboundFilter {
+            agent: Some(self.agent.to_string()),
             context_id: request.context_id.filter(|context_id| !context_id.is_empty()),
             statuses: request.status.as_ref().map(statuses).unwrap_or_default(),
             changed_after: after.transpose().map_err(|error| A2AError::invalid_params(error.to_string()))?,

@@ -16,6 +16,7 @@ mod watch;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a::{
     A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
@@ -35,6 +36,7 @@ use outputs::Blobs;
 use watch::Watch;
 
 use super::setup::ClientContexts;
+use crate::limits::TransportLimits;
 use crate::state::State;
 
 /// What the links of this protocol's tasks are called.
@@ -49,6 +51,8 @@ pub(crate) struct Service {
     agent: Arc<str>,
     /// Whether clients may name contexts of their own.
     own_contexts: bool,
+    /// How long a message is waited for.
+    wait_max: Duration,
     /// What push notifications may reach.
     push_policy: Arc<Policy>,
     /// What the card is made from; absent where nobody asks for it.
@@ -59,20 +63,27 @@ impl Service {
     pub(crate) fn new(state: &Arc<State>, caller: &Caller, agent: &str) -> Self {
         let own_contexts = state.a2a.options.client_contexts == ClientContexts::Accept;
         let push_policy = state.a2a.options.push_policy.clone();
-        Self { state: Some(state.clone()), push_policy, ..Self::on(&state.runtime, caller, agent, own_contexts) }
+        let wait_max = state.limits.request_timeout;
+        Self {
+            state: Some(state.clone()),
+            push_policy,
+            wait_max,
+            ..Self::on(&state.runtime, caller, agent, own_contexts)
+        }
     }
 
     /// The operations alone, without a card, and with push notifications to public addresses only.
     fn on(runtime: &Runtime, caller: &Caller, agent: &str, own_contexts: bool) -> Self {
         let (runtime, caller) = (runtime.clone(), caller.clone());
-        Self { runtime, caller, agent: agent.into(), own_contexts, push_policy: Arc::default(), state: None }
+        let (push_policy, wait_max) = (Arc::default(), TransportLimits::default().request_timeout);
+        Self { runtime, caller, agent: agent.into(), own_contexts, wait_max, push_policy, state: None }
     }
 
-    /// The caller's task; for anybody else it does not exist.
+    /// The caller's task with this agent; for anybody else, and with any other agent, it does not exist.
     async fn find(&self, id: &str) -> Result<InboundRow, A2AError> {
         let row =
             self.runtime.inbound_task(&self.caller, PROTOCOL, id).await.map_err(|refusal| refused(&refusal, id))?;
-        row.ok_or_else(|| A2AError::task_not_found(id))
+        row.filter(|row| row.is_of(&self.agent)).ok_or_else(|| A2AError::task_not_found(id))
     }
 
     /// The task as it stands now.

@@ -1,7 +1,7 @@
 //! `SendMessage` and `SendStreamingMessage`: the message is durable first; then its sender hears what comes of it.
 
 use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
-use factum_a2a::parts::{beside_input, is_accepted, media_type, to_input};
+use factum_a2a::parts::{USUAL_MODES, beside_input, is_accepted, media_type, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
 use factum_model::peer::{DeliveryMechanism, Transport};
 use factum_runtime::{PeerMessage, Received};
@@ -18,11 +18,12 @@ impl Service {
         let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
         let (received, answers) = self.accept(sent, DeliveryMechanism::Polling).await?;
         let mut watch = Watch::of(self, received).await?;
-        if answers == Answers::Message {
-            return self.message(watch).await.map(SendMessageResponse::Message);
+        if answers == Answers::Message || !immediately {
+            // An agent may take as long as it likes; who waits for it gets the task as it stands by then, and asks again.
+            tokio::time::timeout(self.wait_max, settled(&mut watch)).await.unwrap_or(Ok(()))?;
         }
-        while !immediately && !watch.view().is_over() && !watch.view().is_interrupted() {
-            watch.next().await?;
+        if answers == Answers::Message && is_settled(&watch) {
+            return Ok(SendMessageResponse::Message(message(&watch)));
         }
         Ok(SendMessageResponse::Task(watch.view().task(history, true, &self.outputs()).await))
     }
@@ -30,11 +31,11 @@ impl Service {
     pub(super) async fn send_streaming(&self, sent: Sent) -> Result<Updates, A2AError> {
         let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
         let (received, answers) = self.accept(sent, DeliveryMechanism::Streaming).await?;
-        let watch = Watch::of(self, received).await?;
+        let mut watch = Watch::of(self, received).await?;
         if answers == Answers::Message {
-            let service = self.clone();
             let message = async move {
-                let response = StreamResponse::Message(service.message(watch).await?);
+                settled(&mut watch).await?;
+                let response = StreamResponse::Message(message(&watch));
                 Ok(Update { position: None, response })
             };
             return Ok(Box::pin(stream::once(message)));
@@ -86,30 +87,40 @@ impl Service {
         let agents = self.runtime.agents();
         let accepts = agents.get(&self.agent).map_or(&[][..], |agent| &agent.accepts);
         let Some(part) = message.parts.iter().find(|part| !is_accepted(part, accepts)) else { return Ok(()) };
-        let (agent, takes) = (&self.agent, accepts.join(", "));
+        let takes = if accepts.is_empty() { USUAL_MODES.join(", ") } else { accepts.join(", ") };
+        let agent = &self.agent;
         let said = format!("{agent} takes no {}; it takes {takes}", media_type(part));
         Err(A2AError { message: said, ..A2AError::content_type_not_supported() })
     }
+}
 
-    /// The agent's answer as a message: for agents that have no task to show for it.
-    async fn message(&self, mut watch: Watch) -> Result<Message, A2AError> {
-        while !watch.view().is_over() && !watch.view().is_interrupted() {
-            watch.next().await?;
-        }
-        let view = watch.view();
-        let text = view.answer_text();
-        let said = view.status_message.as_ref().and_then(|message| message.text().map(str::to_owned));
-        let text = if text.is_empty() { said.unwrap_or_default() } else { text };
-        Ok(Message {
-            message_id: format!("{}-answer", view.id),
-            context_id: Some(view.context_id.clone()),
-            task_id: None,
-            role: Role::Agent,
-            parts: vec![Part::text(text)],
-            metadata: None,
-            extensions: None,
-            reference_task_ids: None,
-        })
+/// Waits until nothing more happens before the sender says something.
+async fn settled(watch: &mut Watch) -> Result<(), A2AError> {
+    while !is_settled(watch) {
+        watch.next().await?;
+    }
+    Ok(())
+}
+
+fn is_settled(watch: &Watch) -> bool {
+    watch.view().is_over() || watch.view().is_interrupted()
+}
+
+/// The agent's answer as a message: for agents that have no task to show for it.
+fn message(watch: &Watch) -> Message {
+    let view = watch.view();
+    let text = view.answer_text();
+    let said = view.status_message.as_ref().and_then(|message| message.text().map(str::to_owned));
+    let text = if text.is_empty() { said.unwrap_or_default() } else { text };
+    Message {
+        message_id: format!("{}-answer", view.id),
+        context_id: Some(view.context_id.clone()),
+        task_id: None,
+        role: Role::Agent,
+        parts: vec![Part::text(text)],
+        metadata: None,
+        extensions: None,
+        reference_task_ids: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! it must not see.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a::{
     A2AError, AuthenticationInfo, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
@@ -512,9 +513,60 @@ async fn an_agent_gets_the_media_types_it_takes() {
         assert_eq!(refused.code, error_code::CONTENT_TYPE_NOT_SUPPORTED);
         assert!(refused.message.ends_with("it takes text/plain"), "{}", refused.message);
     }
-    let anything = World::new().await;
-    let anything = anything.service("agent://alice");
+    // One that does not say what it takes has the usual types in its card, and takes those.
+    let usual = World::new().await;
+    let usual = usual.service("agent://alice");
+    let picture = Part::raw(vec![1]).with_media_type("image/png");
+    assert_eq!(code(usual.send_message(sent(with(picture))).await), error_code::CONTENT_TYPE_NOT_SUPPORTED);
+    assert_eq!(task(&usual, sent(with(Part::data(json!({ "a": 1 }))))).await.status.state, TaskState::Completed);
+    let anything =
+        World::with_script("name = 'any'\naccepts = ['*/*']\n[[on]]\nany = true\nsteps = [{ say = 'read' }]").await;
+    let anything = Service::on(&anything.runtime, &caller("agent://alice"), "any", true);
     assert_eq!(task(&anything, sent(with(Part::raw(vec![1])))).await.status.state, TaskState::Completed);
+}
+
+/// A task is found with the agent that does it, by whoever asked for it.
+#[tokio::test]
+async fn another_agent_has_no_such_task() {
+    let world = World::new().await;
+    let demo = world.service("agent://alice");
+    let other = Service::on(&world.runtime, &caller("agent://alice"), "waiting", true);
+    let asked = task(&demo, sent(says("ask: how many?"))).await;
+    let theirs = task(&other, at_once(says("hello"))).await;
+    assert_eq!(code(other.get_task(get(&asked)).await), error_code::TASK_NOT_FOUND);
+    let cancel: CancelTaskRequest = serde_json::from_value(json!({ "id": asked.id })).expect("a request");
+    assert_eq!(code(other.cancel_task(cancel).await), error_code::TASK_NOT_FOUND);
+    let subscribe = SubscribeToTaskRequest { id: asked.id.clone(), tenant: None };
+    assert_eq!(code(other.subscribe(subscribe, None).await.map(drop)), error_code::TASK_NOT_FOUND);
+    assert_eq!(code(other.send_message(sent(about(&asked, "two"))).await), error_code::TASK_NOT_FOUND);
+    for (service, own) in [(&demo, &asked), (&other, &theirs)] {
+        let found = service.list_tasks(list()).await.expect("a list");
+        let ids: Vec<&str> = found.tasks.iter().map(|task| task.id.as_str()).collect();
+        assert_eq!((ids, found.total_size), (vec![own.id.as_str()], 1));
+    }
+    assert_eq!(task(&demo, sent(about(&asked, "two"))).await.status.state, TaskState::Completed);
+}
+
+/// An agent that does not come to an end does not hold its client for ever: it gets the task as it stands.
+#[tokio::test]
+async fn a_message_is_waited_for_no_longer_than_the_limit() {
+    let world = World::new().await;
+    let waiting = Service::on(&world.runtime, &caller("agent://alice"), "waiting", true);
+    let hasty = Service { wait_max: Duration::from_millis(50), ..waiting };
+    let begun = task(&hasty, sent(says("hello"))).await;
+    assert!(!begun.status.state.is_terminal(), "{begun:?}");
+    assert_eq!(hasty.get_task(get(&begun)).await.expect("a task").id, begun.id);
+}
+
+#[tokio::test]
+async fn a_stream_does_not_go_on_ahead_of_its_task() {
+    let world = World::new().await;
+    let alice = world.service("agent://alice");
+    let asked = task(&alice, sent(says("ask: how many?"))).await;
+    let request = SubscribeToTaskRequest { id: asked.id.clone(), tenant: None };
+    let refused = alice.subscribe(request, Some(1_000_000)).await.map(drop).expect_err("a refusal");
+    assert_eq!(refused.code, error_code::INVALID_PARAMS);
+    assert!(refused.message.starts_with("Last-Event-ID: is ahead of the task"), "{}", refused.message);
 }
 
 #[tokio::test]

@@ -42,6 +42,9 @@ pub struct Link {
     pub native_protocol: Arc<str>,
     pub remote_task_id: Arc<str>,
     pub remote_context_id: Arc<str>,
+    /// Who does it, once the task is made.
+    #[serde(default)]
+    pub agent: Option<Arc<str>>,
     /// The thread and turn its agent does it in.
     pub thread_id: Option<ThreadId>,
     pub turn_id: Option<TurnId>,
@@ -70,6 +73,10 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     let Some(task_id) = &event.scope.task_id else { return };
     if let Fact::ChannelPeerTaskLinked(fact) = &event.fact {
         link(inbound, task_id, event, fact);
+    }
+    if let (Fact::TaskCreated(fact), Some(link)) = (&event.fact, inbound.open.get(task_id)) {
+        let agent = fact.execution.agent.as_deref().map(Arc::from);
+        inbound.open.insert(task_id.clone(), Link { agent, ..Link::clone(link) }.into());
     }
     let Some(link) = inbound.open.get(task_id) else { return };
     let Some(row) = tasks.get(task_id).map(|task| &task.row) else { return };
@@ -109,6 +116,7 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         native_protocol: peer_task.native_protocol.as_str().into(),
         remote_task_id: remote_task_id.as_str().into(),
         remote_context_id: remote_context_id.as_str().into(),
+        agent: None,
         thread_id: None,
         turn_id: None,
         status: peer_task.remote_status,

@@ -54,12 +54,22 @@ pub struct InboundRow {
     pub task_id: TaskId,
     pub remote_task_id: String,
     pub remote_context_id: String,
+    /// Who does it. A peer finds it where it finds that agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub status: TaskStatus,
     pub status_at: Timestamp,
     /// Its facts begin here.
     pub first_sequence: u64,
     /// The last change of its status; the end of its facts where that status is an end.
     pub status_sequence: u64,
+}
+
+impl InboundRow {
+    /// Whether it is found with this agent. One that was recorded before its agent was is found with any.
+    pub fn is_of(&self, agent: &str) -> bool {
+        self.agent.as_deref().is_none_or(|own| own == agent)
+    }
 }
 
 /// Where the conversation of a context is.
@@ -119,6 +129,7 @@ fn row(link: &Link, shell: &Shell) -> InboundRow {
         task_id: link.task_id.clone(),
         remote_task_id: link.remote_task_id.to_string(),
         remote_context_id: link.remote_context_id.to_string(),
+        agent: link.agent.as_deref().map(str::to_owned),
         status: link.status,
         status_at: link.status_at,
         first_sequence: link.first_sequence,
