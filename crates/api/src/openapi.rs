@@ -1,9 +1,10 @@
 //! `/openapi.json`: OpenAPI 3.1 made from the registry, so that a command cannot be served and missing here.
 //!
 //! Schemas are the registry's own, each definition once, under `components/schemas`. Only what is not a command (streams,
-//! operations, JSON-RPC's envelope) is written by hand below. What the description does not cover: WebSocket and gRPC, for
-//! which OpenAPI has no words, and A2A, which has a description of its own.
+//! operations, JSON-RPC's envelope, A2A) is written by hand below. What the description does not cover: WebSocket and gRPC, for
+//! which OpenAPI has no words, and the shapes of A2A, which has a definition of its own.
 
+mod a2a;
 mod parts;
 
 use factum_model::ErrorCode;
@@ -28,6 +29,7 @@ pub fn openapi(base_url: Option<&str>) -> Value {
         paths.insert(format!("/v1/{}", info.name), json!({ "post": operation(info, &bundle["commands"][info.name]) }));
     }
     paths.extend(parts::paths());
+    paths.extend(a2a::paths());
     json!({
         "openapi": "3.1.0",
         "jsonSchemaDialect": DIALECT,
@@ -86,8 +88,12 @@ fn tags() -> Value {
     let mut families: Vec<&str> = COMMANDS.iter().map(|info| info.family).collect();
     families.dedup();
     let families = families.into_iter().map(|name| json!({ "name": name }));
-    let others =
-        [("streams", "Events as they happen."), ("rpc", "JSON-RPC 2.0."), ("operations", "No credential needed.")];
+    let others = [
+        ("streams", "Events as they happen."),
+        ("rpc", "JSON-RPC 2.0."),
+        ("operations", "No credential needed."),
+        ("a2a", "A2A, for clients of any agent."),
+    ];
     families.chain(others.map(|(name, text)| json!({ "name": name, "description": text }))).collect()
 }
 

@@ -65,6 +65,12 @@ fn server(state: &Arc<State>, caller: &Caller, agent: &str) -> service::Service 
     service::Service::new(state, caller, agent)
 }
 
+/// Whether there is anything at a path below `/a2a/`, for a request of 1.0.
+#[cfg(test)]
+pub(crate) fn is_served(rest: &str) -> bool {
+    path::parse(rest, Some(factum_a2a::Version::V1_0)).is_some()
+}
+
 /// Everything below `/a2a`, and gRPC's service.
 pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>> {
     let max = state.limits.body_bytes_max;

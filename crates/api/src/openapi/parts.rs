@@ -109,7 +109,7 @@ fn feed() -> Value {
     })
 }
 
-fn query(name: &str, description: &str, schema: &Value) -> Value {
+pub(super) fn query(name: &str, description: &str, schema: &Value) -> Value {
     json!({ "name": name, "in": "query", "description": description, "schema": schema })
 }
 
@@ -123,7 +123,7 @@ fn stream_parameters() -> [Value; 3] {
     ]
 }
 
-fn stream_responses(page: &str) -> Value {
+pub(super) fn stream_responses(page: &str) -> Value {
     let page = json!({ "$ref": format!("#/components/schemas/{page}") });
     let mut responses = json!({ "200": { "description": "A page, or a stream of events.", "content": {
         "application/json": { "schema": page },

@@ -19,7 +19,47 @@ fn every_command_is_there_with_its_scope_and_schemas() {
         assert!(operation["responses"]["404"]["$ref"].is_string());
     }
     let posts = document["paths"].as_object().unwrap().keys().filter(|path| path.starts_with("/v1/")).count();
-    assert_eq!(posts, COMMANDS.len() + 3, "the three streams are there besides");
+    assert_eq!(posts, COMMANDS.len() + 5, "the five streams are there besides");
+}
+
+/// What stands in a `.route(` of the router, and what of it is gRPC's.
+fn routes() -> Vec<&'static str> {
+    let sources = [include_str!("../router.rs"), include_str!("../a2a/mod.rs")];
+    let calls = sources.into_iter().flat_map(|source| source.split(".route(\"").skip(1));
+    calls.filter_map(|rest| rest.split_once('"')).map(|(path, _)| path).collect()
+}
+
+/// Whether a path that is served covers one that is described.
+fn covers(route: &str, described: &str) -> bool {
+    let (mut route, mut described) = (route.split('/'), described.split('/'));
+    loop {
+        match (route.next(), described.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(_)) if wanted.starts_with("{*") => return true,
+            (Some(wanted), Some(found)) if wanted.starts_with('{') || wanted == found => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Every path that is served is described, and none is described that is not served.
+#[test]
+fn the_description_has_the_paths_of_the_router() {
+    let document = openapi(None);
+    let described: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
+    let routes = routes();
+    assert!(routes.len() > 15, "routes were found at all: {routes:?}");
+    for route in &routes {
+        let exact = !route.contains("{command}") && !route.contains("{method}") && !route.contains("{*");
+        let found = described.iter().any(|path| if exact { path == route } else { covers(route, path) });
+        assert!(found, "{route} is served and not described");
+    }
+    for path in described {
+        assert!(routes.iter().any(|route| covers(route, path)), "{path} is described and not served");
+        if let Some(rest) = path.strip_prefix("/a2a/") {
+            assert!(crate::a2a::is_served(rest), "{path} is described and nothing below /a2a/");
+        }
+    }
 }
 
 #[test]
