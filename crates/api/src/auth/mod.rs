@@ -4,7 +4,7 @@
 //! runtime looks up; tokens of configured issuers, which `issuer` verifies; and the names of `factum dev`, on loopback only.
 //! What a caller may do is not decided here: the scopes travel in the [`Caller`], and the runtime asks for them.
 //!
-//! Whatever is wrong with a credential, the answer is the same bytes. Why it was refused is in the log, at `debug`.
+//! Whatever is wrong with a credential, the answer is the same bytes. Why it was refused is in the log (`told`).
 
 mod bearer;
 mod claims;
@@ -14,16 +14,18 @@ mod keys;
 mod names;
 mod options;
 mod source;
+mod told;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use factum_model::{ErrorCode, Refusal};
-use factum_runtime::{Caller, Runtime};
+use factum_runtime::{Caller, KEY_PREFIX, Runtime};
 
 use issuer::{Issuer, Rejected};
 pub use keys::KeysError;
 pub use options::{AuthOptions, AuthSetupError, IssuerKeys, IssuerOptions};
+use told::Told;
 
 /// Checks credentials. A handle; clones share the issuers' keys.
 #[derive(Clone)]
@@ -31,6 +33,7 @@ pub struct Authenticator {
     runtime: Runtime,
     dev: bool,
     issuers: Arc<[Issuer]>,
+    told: Arc<Told>,
 }
 
 impl Authenticator {
@@ -47,7 +50,7 @@ impl Authenticator {
             }
             issuers.push(Issuer::open(options, &outbound, now).await?);
         }
-        Ok(Self { runtime, dev: options.dev, issuers: issuers.into() })
+        Ok(Self { runtime, dev: options.dev, issuers: issuers.into(), told: Arc::default() })
     }
 
     /// The caller behind an `Authorization` header value, or behind none. `peer` is the address of the other end of the
@@ -57,26 +60,34 @@ impl Authenticator {
         // `::ffff:127.0.0.1` is loopback too.
         let dev = self.dev && peer.to_canonical().is_loopback();
         let Some(header) = authorization else {
-            return if dev { Ok(dev::local()) } else { Err(unauthenticated()) };
+            return if dev { Ok(dev::local()) } else { Err(self.refuse("there is none", peer)) };
         };
-        let token = bearer::token(header).ok_or_else(unauthenticated)?;
+        let token = bearer::token(header).ok_or_else(|| self.refuse("the header is not a bearer token", peer))?;
         if let Some(caller) = self.runtime.authenticate_key(token).await? {
             return Ok(caller);
         }
         if let Some(caller) = dev.then(|| dev::named(token)).flatten() {
             return Ok(caller);
         }
-        self.verify(token).await
+        if token.starts_with(KEY_PREFIX) {
+            return Err(self.refuse("the API key is not known, has ended or was revoked", peer));
+        }
+        self.verify(token, peer).await
     }
 
-    async fn verify(&self, token: &str) -> Result<Caller, Refusal> {
+    async fn verify(&self, token: &str, peer: IpAddr) -> Result<Caller, Refusal> {
         issuer::verify(&self.issuers, token, self.runtime.now()).await.map_err(|rejected| match rejected {
-            Rejected::Bad(reason) => {
-                tracing::debug!(reason, "credential refused");
-                unauthenticated()
-            }
+            Rejected::Bad(reason) => self.refuse(reason, peer),
             Rejected::NoKeys => Refusal::unavailable("the keys of this token's issuer cannot be read now"),
         })
+    }
+}
+
+impl Authenticator {
+    /// The same answer whatever the reason is, which the log has.
+    fn refuse(&self, reason: &str, peer: IpAddr) -> Refusal {
+        self.told.tell(reason, peer, self.runtime.now());
+        unauthenticated()
     }
 }
 

@@ -67,8 +67,8 @@ fn words(error: ErrorCode) -> Words {
         },
         ErrorCode::Conflict => Words {
             means: "Something is there already, or changed in between.",
-            when: "an id of your own is taken by other content, an `idempotency_key` was used with other params, or an action \
-                   was answered by somebody else first.",
+            when: "an id of your own is taken by other content, an `idempotency_key` was used with other params, an action \
+                   was answered by somebody else first, or the thread is busy and `on_busy` is `reject`.",
             advice: "read the current state, decide again, and use a new key.",
         },
         ErrorCode::InvalidParams => Words {
@@ -79,7 +79,9 @@ fn words(error: ErrorCode) -> Words {
         ErrorCode::LimitExceeded => Words {
             means: "A named limit was passed.",
             when: "a body, a text, a list, a batch or a nesting is too large. `details.limit` has its `name` and `max`.",
-            advice: "send less at once, or have the operator raise that limit.",
+            advice: "send less at once, or have the operator raise that limit. The rest of a body that is too large is read, up \
+                     to 64 MiB and for up to five seconds, so that the refusal arrives; whoever sends more is cut off. A \
+                     WebSocket is closed with 1009.",
         },
         ErrorCode::RateLimited => Words {
             means: "Too many requests in too short a time.",
@@ -94,15 +96,16 @@ fn words(error: ErrorCode) -> Words {
                      try may have taken effect.",
         },
         ErrorCode::Unauthenticated => Words {
-            means: "There is no credential, or it is not accepted. Why it is not is in the server's log only.",
+            means: "There is no credential, or it is not accepted. Why it is not is in the server's log only, \
+                    at the level `info`, for the first 60 of a minute.",
             when: "the header is missing or malformed, the key is revoked or expired, the token's signature, issuer, audience \
                    or time does not fit.",
             advice: "get a fresh credential; see [access.md](access.md).",
         },
         ErrorCode::PreconditionFailed => Words {
             means: "The state does not allow it.",
-            when: "the thread is busy and `on_busy` is `reject`, the turn has ended, the task is in a status that this does \
-                   not start from. `details` says which state it is.",
+            when: "the turn has ended, the task is in a status that this does not start from (`moves.md` has the table). \
+                   `details` says which state it is.",
             advice: "read the state; do what leads to one that allows it, or do nothing.",
         },
         ErrorCode::Internal => Words {

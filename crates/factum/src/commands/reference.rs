@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "writes documentation, which is made again whenever it is missing")]
 
+mod moves;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -22,7 +24,7 @@ pub(crate) fn run(reference: &Reference, app: &App) -> Result<Exit> {
     let dir = &reference.dir;
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let openapi = serde_json::to_string_pretty(&factum_api::openapi::openapi(None))? + "\n";
-    let own = [("openapi.json", openapi), ("config.md", reference_page())];
+    let own = [("openapi.json", openapi), ("config.md", reference_page()), ("moves.md", moves::page())];
     for (name, text) in factum_api::reference::pages().into_iter().chain(own) {
         write(&dir.join(name), &text)?;
         app.output.line(dir.join(name).display())?;

@@ -34,8 +34,9 @@ const INTRODUCTION: &str = "\
 Written by `factum reference`; do not edit.
 
 A setting is taken from the first of these that has it: a flag, its `FACTUM_*` variable, the file `factum.toml` (or
-`--config FILE`, `FACTUM_CONFIG`), the default. A name that does not exist is an error. Relative paths in the file start at
-the file's own directory. Names end with their unit: `_ms` milliseconds, `_bytes` bytes, `_max` the most there may be.
+`--config FILE`, `FACTUM_CONFIG`), the default. A name in the file that does not exist is an error; a
+`FACTUM_*` variable that is none of these is warned about and ignored. Relative paths in the file start at the file's own
+directory. Names end with their unit: `_ms` milliseconds, `_bytes` bytes, `_max` the most there may be.
 ";
 
 const HEAD: &str = "| setting | type | default | variable | meaning |\n|---|---|---|---|---|\n";

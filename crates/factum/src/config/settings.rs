@@ -137,7 +137,7 @@ settings! {
     limits: Limits {
         /// Bytes of a request's body.
         body_bytes_max: usize = TransportLimits::default().body_bytes_max;
-        /// How deep JSON may be nested.
+        /// How deep the JSON of params may be nested; the same on every transport.
         json_depth_max: usize = TransportLimits::default().json_depth_max;
         /// Requests per second of one principal, on average.
         requests_per_second: u32 = TransportLimits::default().requests_per_second;
@@ -149,7 +149,8 @@ settings! {
         history_pages_per_second: u32 = TransportLimits::default().history_pages_per_second;
         /// Open connections.
         connections_max: usize = TransportLimits::default().connections_max;
-        /// How long one request may take. Streams are not requests.
+        /// How long one request may take. Streams are not requests; a message over A2A that is waited for is answered by then
+        /// with its task as it stands.
         request_timeout_ms: u64 = millis(TransportLimits::default().request_timeout);
         /// How long a client may take to send its headers.
         header_timeout_ms: u64 = millis(TransportLimits::default().header_timeout);

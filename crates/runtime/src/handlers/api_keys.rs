@@ -23,7 +23,7 @@ use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
 /// What every key starts with, so that a leaked one is recognised by scanners.
-pub(crate) const KEY_PREFIX: &str = "fct_";
+pub const KEY_PREFIX: &str = "fct_";
 
 const PURPOSE: &str = "api_key";
 

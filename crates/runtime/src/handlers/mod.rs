@@ -1,6 +1,7 @@
 //! One file for each command that is carried out here.
 
 mod api_keys;
+pub use api_keys::KEY_PREFIX;
 mod cancel_job;
 mod close_subagent;
 mod create_job;

@@ -66,7 +66,7 @@ pub(super) fn require_move(task: &Task, to: TaskStatus) -> Result<(), Refusal> {
     if may_move(task.row.status, to) {
         return Ok(());
     }
-    Err(refuse_move(task, to.as_str(), "see the table of moves in the reference"))
+    Err(refuse_move(task, to.as_str(), "docs/reference/moves.md has the table of what may follow what"))
 }
 
 /// How an attempt begins.
