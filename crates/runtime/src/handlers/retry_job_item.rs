@@ -36,8 +36,10 @@ impl Handle<RetryJobItem> for Runtime {
             input,
             item: &item,
         };
+        let rows = self.task_rows(caller, row.record.task_id.as_slice()).await?;
         let actor = caller.actor();
-        let decide = |state: &SessionState, context: &mut Context<'_>| retry_job_item(state, &ended, &command, context);
+        let decide =
+            |state: &SessionState, context: &mut Context<'_>| retry_job_item(state, &ended, &rows, &command, context);
         let (output, _) = self.execute(&caller.account, &session_id, &actor, &accept, decide).await?;
         Ok(output)
     }

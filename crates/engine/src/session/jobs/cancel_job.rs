@@ -1,8 +1,9 @@
 //! `cancel_job`: finished items stay finished, and the rest is not done.
 
-use factum_model::Refusal;
 use factum_model::commands::{CancelJob, CancelJobResult};
+use factum_model::id::JobId;
 use factum_model::job::JobStatus;
+use factum_model::{NewEvent, Refusal};
 
 use super::super::lookup::require_session;
 use super::super::state::SessionState;
@@ -37,4 +38,21 @@ pub fn cancel_job(
         sequence: context.sequence_after(state.sequence, &events),
     };
     Ok(Decision { events, output })
+}
+
+/// Cancels a job whose task is cancelled. Decides nothing where it is being stopped already.
+pub(in super::super) fn cancel_for_task(
+    state: &SessionState,
+    job_id: &JobId,
+    by: &str,
+    reason: Option<&str>,
+    context: &mut Context<'_>,
+) -> Result<Vec<NewEvent>, Refusal> {
+    let shell = require_session(state)?;
+    let mut events = Vec::new();
+    if let Some(job) = state.jobs.get(job_id).filter(|job| job.stopping.is_none()) {
+        let (by, reason) = (by.to_owned(), reason.map(str::to_owned));
+        stop(state, shell, job, &Stopping { by, reason, becomes: JobStatus::Cancelled }, context, &mut events);
+    }
+    Ok(events)
 }

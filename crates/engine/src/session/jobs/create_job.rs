@@ -12,7 +12,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 
 use super::super::create_session::begin;
 use super::super::state::SessionState;
-use super::super::tasks::require_known;
+use super::super::tasks::require_takes_helpers;
 use super::apply::input_bytes;
 use super::check::check_refs;
 use super::hand_out::hand_out;
@@ -32,7 +32,7 @@ pub fn create_job(
     command: &CreateJob,
     context: &mut Context<'_>,
 ) -> Result<Decision<CreateJobResult>, Refusal> {
-    require_known(state, recalled, command.task_id.as_ref())?;
+    require_takes_helpers(state, recalled, command.task_id.as_ref())?;
     let job_id = command.job_id.clone().unwrap_or_else(|| context.job_id());
     let fact = created(agent, command, context)?;
     let mut events = Vec::new();

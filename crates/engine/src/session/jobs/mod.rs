@@ -30,6 +30,7 @@ mod timers;
 mod turn_ended;
 
 pub(super) use apply::apply;
+pub(super) use cancel_job::cancel_for_task;
 pub use cancel_job::cancel_job;
 pub use create_job::create_job;
 pub use retry_job_item::{EndedItem, never_begun, retry_job_item};

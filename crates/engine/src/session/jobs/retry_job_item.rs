@@ -6,10 +6,12 @@
 use factum_model::commands::{RetryJobItem, RetryJobItemResult};
 use factum_model::events::{JobCreated, JobItemRetrying, JobStarted, ReopenedJob};
 use factum_model::job::{JobItem, JobItemInput, JobItemStatus, JobRecord, JobStatus};
+use factum_model::task::TaskRow;
 use factum_model::{Fact, NewEvent, Refusal};
 
 use super::super::lookup::require_session;
 use super::super::state::SessionState;
+use super::super::tasks::require_takes_helpers;
 use super::hand_out::{hand_out, job_scope};
 use super::state::Job;
 use crate::context::{Context, Decision, check};
@@ -24,15 +26,18 @@ pub struct EndedItem<'a> {
     pub item: &'a JobItem,
 }
 
+/// `recalled` is the row of the task that the job is of, if it is of one.
 pub fn retry_job_item(
     state: &SessionState,
     ended: &EndedItem<'_>,
+    recalled: &[TaskRow],
     command: &RetryJobItem,
     context: &mut Context<'_>,
 ) -> Result<Decision<RetryJobItemResult>, Refusal> {
     require_session(state)?;
     let open = state.jobs.get(&command.job_id);
     refuse_unended(open, ended)?;
+    require_takes_helpers(state, recalled, ended.record.task_id.as_ref())?;
     let mut events = Vec::new();
     let reopened;
     let job = match open {

@@ -7,6 +7,7 @@ use factum_model::value::Failure;
 use factum_model::{NewEvent, Scope, Timestamp};
 
 use super::super::state::SessionState;
+use super::super::tasks::helpers_settled;
 use super::super::turn_end::failure;
 use super::apply::later;
 use super::hand_out::{hand_out, item_scope, job_scope};
@@ -65,6 +66,7 @@ pub(super) fn go_on(
         (None, None) if tally.is_over(context) => events.push(finished(job, tally)),
         _ => events.extend(progress(job, tally)),
     }
+    helpers_settled(state, context, events);
 }
 
 /// The fact that an attempt ended.

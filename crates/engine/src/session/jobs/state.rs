@@ -152,6 +152,11 @@ impl Jobs {
         self.get(job_id).is_some()
     }
 
+    /// Where a job at work stands.
+    pub(in super::super) fn status(&self, job_id: &JobId) -> Option<JobStatus> {
+        self.get(job_id).map(|job| job.record.status)
+    }
+
     /// The jobs at work, newest first and at most `limit`, how many there are, and the threads their agents are at work in.
     #[allow(dead_code, reason = "get_subagent_job_summary reads it")]
     pub(in super::super) fn summary(&self, _: &Shell, limit: usize) -> (Vec<JobRecord>, u64, Vec<ThreadId>) {

@@ -11,6 +11,7 @@ use factum_model::value::{Failure, Status};
 
 use super::super::lookup::active_turn;
 use super::super::state::{SessionState, Shell};
+use super::super::tasks::helpers_settled;
 use super::super::turn_end::{End, end_turn, failure, start_next};
 use super::apply::later;
 use super::hand_out::job_scope;
@@ -47,15 +48,23 @@ pub(super) fn stop(
         };
         events.push(NewEvent::new(job_scope(job), fact));
     }
+    helpers_settled(state, context, events);
 }
 
 /// Takes from workers what they have not settled in time, and ends the job.
-pub(super) fn give_up(job: &Job, stopping: &Stopping, context: &Context<'_>, events: &mut Vec<NewEvent>) {
+pub(super) fn give_up(
+    state: &SessionState,
+    job: &Job,
+    stopping: &Stopping,
+    context: &mut Context<'_>,
+    events: &mut Vec<NewEvent>,
+) {
     let held = |hand: &&Hand| matches!(hand.by, By::Worker { .. });
     for hand in job.hands.iter().filter(held) {
         events.push(ended(job, hand, cut_off(stopping), context));
     }
     finish(job, stopping, context, events);
+    helpers_settled(state, context, events);
 }
 
 /// Ends the job if no worker holds anything of it any more.

@@ -71,7 +71,7 @@ fn time_out(
         return Ok(());
     }
     match &job.stopping {
-        Some(stopping) => give_up(job, stopping, context, events),
+        Some(stopping) => give_up(state, job, stopping, context, events),
         None => {
             let reason = Some("the job took longer than max_runtime_ms".to_owned());
             let stopping = Stopping { by: context.caller.to_owned(), reason, becomes: JobStatus::TimedOut };

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use factum_model::commands::{CloseSubagent, SubagentResult};
 use factum_model::events::{QueueChange, QueueChanged, SubagentClosed, SubagentStatus, TurnFailed};
+use factum_model::id::SubagentId;
 use factum_model::subagent::SubagentState;
 use factum_model::value::Status;
 use factum_model::{Fact, NewEvent, Refusal, Timestamp};
@@ -14,6 +15,7 @@ use factum_model::{Fact, NewEvent, Refusal, Timestamp};
 use super::super::index::Timer;
 use super::super::lookup::{require_session, thread_scope};
 use super::super::state::{SessionState, Shell, Thread};
+use super::super::tasks::helpers_settled;
 use super::super::turn_end::{End, end_turn, failure};
 use super::ended::closed_in;
 use super::input::result;
@@ -49,10 +51,27 @@ pub fn close_subagent(
     } else {
         let at = later(context.now, grace_ms);
         end_until(state, shell, one, at, by, reason, &mut events);
+        helpers_settled(state, context, &mut events);
     }
     let is_closed = closed_in(&events).contains(one.id());
     let status = if is_closed { SubagentState::Closed } else { SubagentState::Closing };
     Ok(Decision { output: result(state, one, None, status, context, &events), events })
+}
+
+/// Closes a child agent whose task is cancelled, with everything below it, at once.
+pub(in super::super) fn close_for_task(
+    state: &SessionState,
+    subagent_id: &SubagentId,
+    by: &str,
+    reason: Option<&str>,
+    context: &mut Context<'_>,
+) -> Result<Vec<NewEvent>, Refusal> {
+    let shell = require_session(state)?;
+    let mut events = Vec::new();
+    if let Some(one) = state.subagents.get(subagent_id) {
+        end_now(state, shell, one, by, reason, context, &mut events);
+    }
+    Ok(events)
 }
 
 /// The time to settle is over. Decides nothing where it is closed already or was given another time.
@@ -95,6 +114,7 @@ fn end_now(
             push_closed(state, one, by, reason, events);
         }
     }
+    helpers_settled(state, context, events);
 }
 
 /// Closes what is idle and lets the rest settle.

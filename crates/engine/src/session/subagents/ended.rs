@@ -9,6 +9,7 @@ use factum_model::value::Status;
 use factum_model::{Fact, NewEvent};
 
 use super::super::state::SessionState;
+use super::super::tasks::helpers_settled;
 use super::super::turn_end::{TurnEnded, failure};
 use super::close::push_closed;
 use super::state::Subagent;
@@ -19,7 +20,7 @@ use crate::context::Context;
 pub(in super::super) fn turn_ended(
     state: &SessionState,
     ended: &TurnEnded<'_>,
-    _: &mut Context<'_>,
+    context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) {
     let Some(one) = state.subagents.in_thread(ended.thread_id) else { return };
@@ -28,6 +29,7 @@ pub(in super::super) fn turn_ended(
     }
     events.push(came_to_rest(one, ended));
     settle(state, one, events);
+    helpers_settled(state, context, events);
 }
 
 fn came_to_rest(one: &Subagent, ended: &TurnEnded<'_>) -> NewEvent {

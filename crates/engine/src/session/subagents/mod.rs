@@ -26,7 +26,7 @@ mod view;
 
 pub(super) use apply::apply;
 pub use close::close_subagent;
-pub(super) use close::fire_timer;
+pub(super) use close::{close_for_task, fire_timer};
 pub(super) use ended::turn_ended;
 pub use input::send_subagent_input;
 pub(super) use input::takes_input;

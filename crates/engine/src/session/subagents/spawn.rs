@@ -9,7 +9,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 
 use super::super::lookup::{require_session, require_thread, thread_scope};
 use super::super::state::{SessionState, Thread};
-use super::super::tasks::require_known;
+use super::super::tasks::{require_known, require_takes_helpers, spawned_edge};
 use super::super::thread_start::{open_thread, submit};
 use super::inherit::{Bounds, inherit};
 use super::input::{closed, takes_input};
@@ -27,9 +27,8 @@ pub fn spawn_subagent(
 ) -> Result<Decision<SpawnSubagentResult>, Refusal> {
     let shell = require_session(state)?;
     let parent = Parent::find(state, command)?;
-    for task_id in [&command.parent_task_id, &command.task_id] {
-        require_known(state, recalled, task_id.as_ref())?;
-    }
+    require_takes_helpers(state, recalled, command.parent_task_id.as_ref())?;
+    require_known(state, recalled, command.task_id.as_ref())?;
     check_bounds(state, &parent, command, context)?;
     let bounds = inherit(parent.subagent, command)?;
     let subagent_id = command.subagent_id.clone().unwrap_or_else(|| context.subagent_id());
@@ -48,6 +47,9 @@ pub fn spawn_subagent(
     let fact = spawned(&parent, agent, &thread_id, bounds, command, context);
     let status = fact.status;
     events.push(NewEvent::new(parent_scope, fact));
+    if let Some(task_id) = &command.parent_task_id {
+        events.push(spawned_edge(state, &shell.session_id, task_id, &subagent_id, context)?);
+    }
     let input = command.input.clone();
     let turn_id = (!input.is_empty()).then(|| submit(state, &scope, &thread_id, agent, input, context, &mut events));
     Ok(Decision {

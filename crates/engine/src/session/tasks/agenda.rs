@@ -7,6 +7,7 @@ use factum_model::{NewEvent, Refusal};
 
 use super::draft::Draft;
 use super::start_task::{Start, start};
+use super::state::Since;
 use crate::context::{Context, Decision};
 use crate::session::state::{SessionState, Shell};
 
@@ -16,6 +17,10 @@ pub(super) const REACH_MAX: usize = if cfg!(test) { 8 } else { 200 };
 
 /// Carries on what one commit was too small for.
 pub fn continue_tasks(state: &SessionState, context: &mut Context<'_>) -> Result<Decision<()>, Refusal> {
+    let events = super::helped::stop_next(state, context)?;
+    if !events.is_empty() {
+        return Ok(Decision { events, output: () });
+    }
     Ok(Draft::of(state, &[], context)?.finish(|_| ()))
 }
 
@@ -65,14 +70,15 @@ fn step(draft: &mut Draft<'_, '_>) -> bool {
 
 /// A blocker is done.
 fn satisfied(draft: &mut Draft<'_, '_>, blocker: &TaskId, task_id: &TaskId) {
-    let since = draft.tasks.get(task_id).and_then(|task| task.blockers.get(blocker).copied());
+    let since = draft.tasks.get(task_id).and_then(|task| task.blockers.get(blocker).cloned());
+    let since = since.unwrap_or(Since { at: draft.context.now, reason: None });
     let edge = Edge {
         from: blocker.clone(),
         to: task_id.as_str().to_owned(),
         relationship: Relationship::Blocks,
         status: EdgeStatus::Satisfied,
-        reason: None,
-        created_at: since.unwrap_or(draft.context.now),
+        reason: since.reason,
+        created_at: since.at,
         updated_at: draft.context.now,
     };
     let changed_by = "runtime://tasks".to_owned();

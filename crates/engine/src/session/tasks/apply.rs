@@ -8,6 +8,7 @@ use factum_model::{Event, Fact, Scope, Timestamp};
 use super::attempts;
 use super::endings::{end, reopen, retire};
 use super::graph;
+use super::helpers;
 use super::state::{Order, Task, Tasks, is_open};
 
 /// Applies one event.
@@ -20,6 +21,7 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
     if !tasks.spilled.0.is_empty() {
         tasks.spilled.0.clear();
     }
+    helpers::apply(tasks, scope, fact);
     let Some(task_id) = &scope.task_id else { return heard(tasks, scope, at) };
     match fact {
         Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at, sequence),
@@ -27,11 +29,12 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
         Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, fact, at),
         Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at),
         Fact::TaskDelegated(fact) => attempts::delegate(tasks, task_id, fact, at),
-        Fact::RunReleased(_) => attempts::release(tasks, task_id, at),
+        // A run of a job's item is not the task's own.
+        Fact::RunReleased(_) if scope.job_id.is_none() => attempts::release(tasks, task_id, at),
         Fact::TaskAttemptCompleted(fact) => attempts::complete(tasks, task_id, fact, at),
         Fact::TaskAttemptFailed(fact) => attempts::fail(tasks, task_id, fact, at),
         fact => {
-            change(tasks, task_id, fact, at);
+            change(tasks, task_id, scope, fact, at);
             spread(tasks, task_id, fact);
         }
     }
@@ -113,7 +116,7 @@ fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated
 fn recall(tasks: &mut Tasks, row: &TaskRow) {
     let task_id = row.task_id.clone();
     insert(tasks, row.clone());
-    if !is_open(row.status) && tasks.open_children(&task_id) == 0 {
+    if !is_open(row.status) && tasks.open_below(&task_id) == 0 {
         retire(tasks, task_id);
     }
 }
@@ -123,7 +126,7 @@ fn insert(tasks: &mut Tasks, row: TaskRow) {
 }
 
 /// What a fact says about the task itself.
-fn change(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact, at: Timestamp) {
+fn change(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &Fact, at: Timestamp) {
     let Some(task) = tasks.get_mut(task_id) else { return };
     let row = &mut task.row;
     let status = match fact {
@@ -205,7 +208,7 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact, at: Timestamp) {
             row.status_reason = fact.reason.clone();
             fact.status
         }
-        Fact::RunStatus(fact) => return attempts::checkpoint(task, &fact.checkpoints),
+        Fact::RunStatus(fact) => return attempts::checkpoint(task, scope, &fact.checkpoints),
         Fact::ArtifactChanged(fact) if fact.change == ArtifactChange::Deleted => {
             return row.artifacts.retain(|name| Some(name) != fact.name.as_ref());
         }
@@ -347,8 +350,22 @@ fn spread(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact) {
     for child in &children {
         list.insert(child.clone(), order.clone());
     }
+    if matches!(fact, Fact::TaskCancelRequested(_)) && below.is_some() {
+        stop_helpers(tasks, task_id, &order);
+    }
     // Whoever pauses means it: an older order to go on that is still on its way down stops where this one comes.
     if pauses {
         children.iter().chain([task_id]).for_each(|reached| drop(tasks.agenda.resume.remove(reached)));
+    }
+}
+
+/// An order to cancel reaches whoever works for the task.
+fn stop_helpers(tasks: &mut Tasks, task_id: &TaskId, order: &Order) {
+    let (helpers, agenda) = (&tasks.helpers, &mut tasks.agenda);
+    for (subagent_id, _) in helpers.agents_of(task_id) {
+        agenda.close.insert(subagent_id.clone(), order.clone());
+    }
+    for (job_id, _) in helpers.jobs_of(task_id).filter(|(_, job)| !job.stopping) {
+        agenda.stop.insert(job_id.clone(), order.clone());
     }
 }

@@ -144,8 +144,9 @@ fn keep_error(task: &mut Task, error: &Failure) {
 }
 
 /// Where an attempt may be carried on; the newest of them are kept.
-pub(super) fn checkpoint(task: &mut Task, checkpoints: &[String]) {
-    let Some(attempt) = task.row.attempt.as_mut().filter(|attempt| attempt.is_open()) else { return };
+pub(super) fn checkpoint(task: &mut Task, scope: &Scope, checkpoints: &[String]) {
+    let its_own = |attempt: &&mut Attempt| attempt.is_open() && scope.run_id.as_ref() == Some(&attempt.run_id);
+    let Some(attempt) = task.row.attempt.as_mut().filter(its_own) else { return };
     for checkpoint in checkpoints {
         attempt.checkpoint_refs.retain(|known| known != checkpoint);
         attempt.checkpoint_refs.push(checkpoint.clone());

@@ -83,7 +83,7 @@ pub(super) fn cancel(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
         (None, None) if task.open_run().is_some() => {
             attempt_failed(draft, task_id, AttemptStatus::Cancelled, cancelled(order), Leavings::default());
         }
-        (None, None) if draft.tasks.open_children(task_id) == 0 => {
+        (None, None) if draft.tasks.open_below(task_id) == 0 => {
             let (by, reason) = (order.by.clone(), order.reason.clone());
             draft.cancelled(task_id, &by, reason);
         }

@@ -174,7 +174,7 @@ impl<'a, 'c> Draft<'a, 'c> {
     /// Ends a task if it only waited for what is below it, and nothing there is open any more.
     pub(super) fn settle_one(&mut self, task_id: &TaskId) {
         let Some(task) = self.tasks.get(task_id) else { return };
-        if self.tasks.open_children(task_id) > 0 {
+        if self.tasks.open_below(task_id) > 0 {
             return;
         }
         if !task.is_open() {

@@ -20,6 +20,7 @@ pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
     let status = task.row.status;
     let blockers = std::mem::take(&mut task.blockers);
     tasks.agenda.forget(task_id);
+    tasks.helpers.task_ended(task_id);
     for blocker in blockers.keys() {
         leave(&mut tasks.waiting, blocker, task_id);
     }
@@ -42,7 +43,7 @@ pub(super) fn retire_from(tasks: &mut Tasks, task_id: &TaskId) {
     let mut over = Some(task_id.clone());
     while let Some(task_id) = over {
         let Some(task) = tasks.get(&task_id) else { return };
-        if task.is_open() || tasks.open_children(&task_id) > 0 {
+        if task.is_open() || tasks.open_below(&task_id) > 0 {
             return;
         }
         over = task.row.parent_task_id.clone();

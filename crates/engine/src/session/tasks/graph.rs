@@ -7,7 +7,8 @@ use factum_model::task::*;
 
 use super::apply::remember;
 use super::endings::{leave, retire_from};
-use super::state::Tasks;
+use super::helpers;
+use super::state::{Since, Tasks};
 
 /// Applies a change of an edge. Edges are recorded in one direction only: parents and blockers stand on the left.
 pub(super) fn apply_edge(tasks: &mut Tasks, fact: &TaskDependencyUpdated, at: Timestamp) {
@@ -19,7 +20,8 @@ pub(super) fn apply_edge(tasks: &mut Tasks, fact: &TaskDependencyUpdated, at: Ti
             if edge.status == EdgeStatus::Active
                 && let Some(task) = tasks.get_mut(&to)
             {
-                task.blockers.insert(edge.from.clone(), at);
+                let since = Since { at, reason: edge.reason.clone() };
+                task.blockers.insert(edge.from.clone(), since);
                 tasks.waiting.entry(edge.from.clone()).or_default().insert(to);
             }
         }
@@ -66,6 +68,9 @@ fn apply_other(tasks: &mut Tasks, edge: &Edge, relationship: Relationship, chang
         EdgeChange::Removed => task.row.edges = task.row.edges.saturating_sub(1),
         EdgeChange::Updated | EdgeChange::Satisfied => {}
     }
+    if relationship == Relationship::SpawnedSubagent {
+        helpers::apply_edge(tasks, edge, change);
+    }
 }
 
 /// A child below a task.
@@ -87,7 +92,7 @@ pub(super) fn rejoin(tasks: &mut Tasks, task_id: &TaskId) {
 pub(super) fn attach(tasks: &mut Tasks, task_id: &TaskId) {
     let mut below = task_id.clone();
     while let Some(task) = tasks.get(&below) {
-        let alive = task.is_open() || tasks.open_children(&below) > 0;
+        let alive = task.is_open() || tasks.open_below(&below) > 0;
         let Some(parent) = task.row.parent_task_id.clone().filter(|parent| alive && tasks.get(parent).is_some()) else {
             return;
         };

@@ -2,13 +2,15 @@
 
 use factum_model::Refusal;
 use factum_model::events::TaskCompleted;
+use factum_model::id::TaskId;
 use factum_model::task::*;
 use serde_json::{Value, json};
 
 use super::state::{Task, Tasks};
 use crate::session::state::SessionState;
+use crate::session::subagents;
 
-/// How many children a refusal names.
+/// How many children, child agents or jobs a refusal names.
 const NAMED_MAX: usize = 20;
 
 /// Why a task waits once its run is over and nobody has said yet that this completes it.
@@ -41,6 +43,7 @@ pub(super) fn missing(state: &SessionState, tasks: &Tasks, task: &Task, run_coun
         let status = tasks.get(child).map(|task| task.row.status);
         missing.push(json!({ "kind": "child", "task_id": child, "status": status }));
     }
+    missing.extend(helpers_at_work(state, tasks, &task.row.task_id));
     let attempt = task.row.attempt.as_ref();
     let thread = attempt.and_then(|attempt| attempt.thread_id.as_ref());
     for action in state.actions.iter().filter(|action| thread == Some(&action.thread_id)) {
@@ -52,6 +55,19 @@ pub(super) fn missing(state: &SessionState, tasks: &Tasks, task: &Task, run_coun
         );
     }
     missing
+}
+
+/// The child agents and jobs that work for the task.
+fn helpers_at_work(state: &SessionState, tasks: &Tasks, task_id: &TaskId) -> Vec<Value> {
+    let agents = tasks.helpers.agents_of(task_id).filter(|(_, agent)| agent.at_work).map(|(id, _)| {
+        let status = subagents::subagent_record(state, id).map(|record| record.status);
+        json!({ "kind": "subagent", "subagent_id": id, "status": status })
+    });
+    let jobs = tasks
+        .helpers
+        .jobs_of(task_id)
+        .map(|(id, _)| json!({ "kind": "job", "job_id": id, "status": state.jobs.status(id) }));
+    agents.take(NAMED_MAX).chain(jobs.take(NAMED_MAX)).collect()
 }
 
 /// Refuses while something is missing, and says what.

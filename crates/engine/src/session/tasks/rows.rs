@@ -98,6 +98,7 @@ impl RowDiff {
 
     /// An event was applied.
     pub(in super::super) fn saw(&mut self, tasks: &Tasks, event: &Event) {
+        self.saw_spilled(tasks);
         let Some(task_id) = &event.scope.task_id else {
             let heard = tasks.of_turn(event.scope.turn_id.as_ref());
             return self.touched.extend(heard.map(|task| task.row.task_id.clone()));
@@ -134,6 +135,9 @@ impl RowDiff {
             Fact::TaskAttemptStarted(_) => self.runs.extend(event.scope.run_id.clone()),
             _ => {}
         }
+    }
+
+    fn saw_spilled(&mut self, tasks: &Tasks) {
         for spilled in &tasks.spilled.0 {
             match spilled {
                 Spilled::Task(task) => {

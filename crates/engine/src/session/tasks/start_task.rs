@@ -1,7 +1,7 @@
 //! `start_task`: the first attempt of a task begins, with a worker, an agent or whoever it is assigned to.
 
 use factum_model::commands::{StartTask, StartTaskResult};
-use factum_model::events::{TaskAccepted, TaskAttemptStarted, TaskQueued, TaskStarted, ThreadOrigin};
+use factum_model::events::{EdgeChange, TaskAccepted, TaskAttemptStarted, TaskQueued, TaskStarted, ThreadOrigin};
 use factum_model::id::{AttemptId, RunId, TaskId, ThreadId};
 use factum_model::task::*;
 use factum_model::value::Part;
@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::create_task::open_blockers;
 use super::draft::Draft;
+use super::link_tasks::{add_edge, room};
 use super::moves::may_move;
 use super::state::Task;
 use crate::context::{Context, Decision, check};
@@ -127,6 +128,7 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         priority: task.row.priority,
     };
     draft.push(scope.clone(), fact);
+    assign_thread(draft, &task, &scope);
     if queued {
         let reason = busy.then(|| BUSY.to_owned());
         let fact = TaskQueued { status: TaskStatus::Queued, reason, behind: Vec::new() };
@@ -141,6 +143,16 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         }
     }
     Ok((run_id, attempt_id))
+}
+
+/// The edge to the thread an agent does it in, once for each thread. A task that has as many edges as it may goes without.
+fn assign_thread(draft: &mut Draft<'_, '_>, before: &Task, scope: &factum_model::Scope) {
+    let Some(thread_id) = scope.thread_id.as_ref().filter(|_| scope.turn_id.is_some()) else { return };
+    let known = before.row.attempt.as_ref().and_then(|attempt| attempt.thread_id.as_ref()) == Some(thread_id);
+    if !known && room(draft, &before.row).is_ok() {
+        let (task_id, kind) = (&before.row.task_id, Relationship::AssignedThread);
+        add_edge(draft, task_id, thread_id.as_str(), kind, EdgeStatus::Active, None, EdgeChange::Added);
+    }
 }
 
 /// The peer that does a run: the one the task names, or the one its worker or assignee is.

@@ -13,6 +13,8 @@ use factum_model::task::*;
 use imbl::{OrdMap, OrdSet, Vector};
 use serde::{Deserialize, Serialize};
 
+use super::helpers::Helpers;
+
 /// How many tasks that ended are kept at hand. Few in tests, so that tasks leave and come back all the time.
 pub(super) const ENDED_KEPT_MAX: usize = if cfg!(test) { 4 } else { 64 };
 
@@ -21,7 +23,7 @@ pub(super) const ENDED_KEPT_MAX: usize = if cfg!(test) { 4 } else { 64 };
 pub struct Tasks {
     pub(super) tasks: OrdMap<TaskId, Arc<Task>>,
     /// Children that are open, or that ended and have something open below them, by parent: whatever is above an open
-    /// task is therefore in the state.
+    /// task, or above a helper at work, is therefore in the state.
     pub(super) children: OrdMap<TaskId, OrdSet<TaskId>>,
     /// Open tasks that wait for another one, by the one they wait for.
     pub(super) waiting: OrdMap<TaskId, OrdSet<TaskId>>,
@@ -33,6 +35,8 @@ pub struct Tasks {
     pub(super) ended: Vector<TaskId>,
     /// How many tasks stand where, those that left included.
     pub(super) counts: OrdMap<TaskStatus, u64>,
+    #[serde(default, skip_serializing_if = "Helpers::is_empty")]
+    pub(super) helpers: Helpers,
     pub(super) agenda: Agenda,
     /// What the last event pushed out of the state.
     #[serde(skip)]
@@ -58,6 +62,12 @@ pub(super) struct Agenda {
     pub(super) resume: OrdMap<TaskId, Order>,
     /// Blockers that are done, by who waited for them.
     pub(super) unblock: OrdMap<TaskId, OrdSet<TaskId>>,
+    /// Child agents of tasks that are cancelled.
+    #[serde(default, skip_serializing_if = "OrdMap::is_empty")]
+    pub(super) close: OrdMap<SubagentId, Order>,
+    /// Jobs of tasks that are cancelled.
+    #[serde(default, skip_serializing_if = "OrdMap::is_empty")]
+    pub(super) stop: OrdMap<JobId, Order>,
 }
 
 /// An order on its way down the graph.
@@ -80,9 +90,9 @@ pub(super) enum Spilled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) row: TaskRow,
-    /// Tasks that have to complete first, and since when.
+    /// Tasks that have to complete first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) blockers: BTreeMap<TaskId, Timestamp>,
+    pub(super) blockers: BTreeMap<TaskId, Since>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lease: Option<Lease>,
     /// Since when its run waits for a worker.
@@ -93,6 +103,14 @@ pub(super) struct Task {
     pub(super) paused_from: Option<TaskStatus>,
     #[serde(default, skip_serializing_if = "Due::is_empty")]
     pub(super) due: Due,
+}
+
+/// What is remembered of an edge that waits to be satisfied: an edge is told as a whole, also when it changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Since {
+    pub(super) at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
 }
 
 /// When something happens to a task by itself.
@@ -148,6 +166,11 @@ impl Tasks {
         self.children.get(task_id).map_or(0, OrdSet::len)
     }
 
+    /// How much is open below a task: children, and helpers at work for it.
+    pub(super) fn open_below(&self, task_id: &TaskId) -> usize {
+        self.open_children(task_id) + self.helpers.at_work(task_id)
+    }
+
     /// The task a turn is done for, where its silence has a bound.
     pub(super) fn of_turn(&self, turn_id: Option<&TurnId>) -> Option<&Task> {
         self.get(self.turns.get(turn_id?)?).filter(|task| task.due.inactivity.is_some())
@@ -161,7 +184,8 @@ impl Tasks {
 
 impl Agenda {
     pub(super) fn is_empty(&self) -> bool {
-        self.cancel.is_empty() && self.pause.is_empty() && self.resume.is_empty() && self.unblock.is_empty()
+        let orders = self.cancel.is_empty() && self.pause.is_empty() && self.resume.is_empty();
+        orders && self.unblock.is_empty() && self.close.is_empty() && self.stop.is_empty()
     }
 
     /// Nothing is left to be done about a task that ended.

@@ -46,6 +46,7 @@ pub fn unlink_tasks(
         Some(task_id) if waited => start_unblocked(&mut draft, &task_id),
         // The parent may have waited for nothing else.
         Some(_) if relationship == Relationship::Parent => draft.settle_one(&from),
+        None if relationship == Relationship::SpawnedSubagent => draft.settle_one(&from),
         _ => {}
     }
     Ok(draft.finish(|draft| UnlinkTasksResult { sequence: draft.sequence() }))

@@ -81,10 +81,11 @@ fn one_commit_links_makes_and_starts_it() {
         "turn.submitted",
         "turn.started",
         "task.attempt.started",
+        "task.dependency.updated",
         "task.started",
     ];
     assert_eq!(types(&done.events), expected);
-    assert_eq!((done.output.first_sequence, done.output.sequence), (3, 8));
+    assert_eq!((done.output.first_sequence, done.output.sequence), (3, 9));
     let row = row(&world, "r1");
     assert_eq!((&row.task_id, row.status, row.first_sequence), (&done.output.task_id, TaskStatus::Running, 3));
     let context = world.index.get(&keys::context(ACCOUNT, "a2a", CALLER, "ctx")).expect("a row of the context");

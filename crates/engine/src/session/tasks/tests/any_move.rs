@@ -43,6 +43,14 @@ pub(super) enum Move {
     Beside(Index),
     /// What the agent was asked there is done.
     BesideEnds(Index),
+    /// A child agent or a job begins to work for a task.
+    Help(Index, Helping),
+    /// What a child agent or a job does for a task is done.
+    HelperEnds(Index),
+    /// A child agent that rests is asked for more.
+    HelperAgain(Index),
+    /// A child agent is closed, a job is cancelled.
+    HelperCloses(Index),
     Pass(i64),
     Snapshot,
     Crash,
@@ -56,6 +64,13 @@ pub(super) enum Work {
     Fail,
     Release,
     Vanish,
+}
+
+/// What works for a task beside its own runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Helping {
+    Agent,
+    Job,
 }
 
 /// How an agent's turn ends.
@@ -87,6 +102,10 @@ pub(super) fn any_move() -> impl Strategy<Value = Move> {
         4 => (task(), any_turn()).prop_map(|(task, turn)| Move::Turn(task, turn)),
         4 => task().prop_map(Move::Beside),
         4 => task().prop_map(Move::BesideEnds),
+        4 => (task(), prop_oneof![Just(Helping::Agent), Just(Helping::Job)]).prop_map(|(task, kind)| Move::Help(task, kind)),
+        3 => task().prop_map(Move::HelperEnds),
+        1 => task().prop_map(Move::HelperAgain),
+        1 => task().prop_map(Move::HelperCloses),
         4 => (0i64..40).prop_map(Move::Pass),
         1 => Just(Move::Snapshot),
         1 => Just(Move::Crash),

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::invariants::{Watch, check_invariants};
+use crate::session::resting::Owner;
 use crate::session::tests::world::{ACCOUNT, World, at, completed, id, model_answer, model_requested};
 use crate::session::*;
 use crate::{Context, Decision};
@@ -75,6 +76,22 @@ impl Board {
             "retry_task" => self.plain(params, &rows, tasks::retry_task),
             "complete_task" => self.plain(params, &rows, tasks::complete_task),
             "fail_task" => self.plain(params, &rows, tasks::fail_task),
+            "spawn_subagent" => {
+                let command: SpawnSubagent = parse(params);
+                self.told(|state, context| subagents::spawn_subagent(state, None, &rows, &command, context))
+            }
+            "send_subagent_input" => self.of_session(params, subagents::send_subagent_input),
+            "close_subagent" => {
+                let command: CloseSubagent = parse(params);
+                let row = self.world.index.get(&subagents::keys::subagent(ACCOUNT, &command.subagent_id));
+                let row = serde_json::from_slice(row.expect("a child agent")).expect("a row");
+                self.told(|state, context| subagents::close_subagent(state, &row, &command, context))
+            }
+            "create_job" => {
+                let command: CreateJob = parse(params);
+                self.told(|state, context| jobs::create_job(state, &id("s1"), "demo", &rows, &command, context))
+            }
+            "cancel_job" => self.of_session(params, jobs::cancel_job),
             "report_run" => self.of_worker(params, workers::report_run),
             "complete_run" => self.of_worker(params, workers::complete_run),
             "fail_run" => self.of_worker(params, workers::fail_run),
@@ -118,6 +135,15 @@ impl Board {
     ) -> Result<Value, Refusal> {
         let command: C = parse(params);
         self.told(|state, context| decide(state, rows, &command, context))
+    }
+
+    fn of_session<C: DeserializeOwned, T: Serialize>(
+        &mut self,
+        params: Value,
+        decide: impl FnOnce(&SessionState, &C, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
+    ) -> Result<Value, Refusal> {
+        let command: C = parse(params);
+        self.told(|state, context| decide(state, &command, context))
     }
 
     fn of_worker<C: DeserializeOwned, T: Serialize>(
@@ -284,6 +310,33 @@ impl Board {
 
     pub(super) fn turn_fails(&mut self, name: &str, error: Failure) {
         self.end_turn(name, TurnReport::Failed { error });
+    }
+
+    // Helpers.
+
+    /// A child agent begins to work for a task.
+    pub(super) fn spawn_for(&mut self, task: &str, name: &str) -> Result<Value, Refusal> {
+        let input = json!([{ "type": "text", "text": "help" }]);
+        let params = json!({ "session_id": "s1", "subagent_id": name, "parent_task_id": task, "input": input });
+        self.call("spawn_subagent", params)
+    }
+
+    /// A job of one item, which an agent does, is begun for a task.
+    pub(super) fn create_job_for(&mut self, task: &str, name: &str) -> Result<Value, Refusal> {
+        self.call("create_job", json!({ "job_id": name, "task_id": task, "instruction": "help" }))
+    }
+
+    /// The turn that a child agent or a job's agent is at work in ends.
+    pub(super) fn helper_ends(&mut self, name: &str) {
+        let owners = [Owner::Subagent(id(name)), Owner::Job(id(name))];
+        let owned = |thread: &&Thread| thread.owner.as_deref().is_some_and(|owner| owners.contains(owner));
+        let thread = self.world.state.threads.iter().filter(|thread| thread.active.is_some()).find(owned);
+        let thread = thread.unwrap_or_else(|| panic!("{name} is not at work"));
+        let active = thread.active.as_ref().expect("a turn");
+        let (thread_id, turn_id) = (thread.thread_id.clone(), active.turn_id.clone());
+        let runner = Runner { thread_id, turn_id, attempt: active.attempt };
+        let report = Report::TurnFinished { outcome: completed() };
+        self.decide(|state, context| decide_report(state, &runner, report, context)).expect("the end of a turn");
     }
 
     // Time and crashes.

@@ -37,6 +37,7 @@ pub(super) fn check_invariants(board: &mut Board, before: &SessionState) {
     follow(board, &before.tasks);
     let tasks = &board.world.state.tasks;
     maps_mirror_tasks(tasks);
+    helpers_mirror_the_session(&board.world.state);
     tasks.tasks.values().for_each(|task| stands_well(&board.world.state, task));
     counts_mirror_rows(board);
     older_attempts_stay(board);
@@ -59,7 +60,10 @@ fn touched(events: &[Event]) -> BTreeSet<&TaskId> {
 fn follow(board: &mut Board, before: &Tasks) {
     let mut tasks = before.clone();
     for event in &board.last {
-        let Some(task_id) = &event.scope.task_id else { continue };
+        let Some(task_id) = &event.scope.task_id else {
+            apply(&mut tasks, event);
+            continue;
+        };
         let was = tasks.get(task_id).map(|task| task.row.status);
         apply(&mut tasks, event);
         for task_id in neighbours(event, &board.watch) {
@@ -108,7 +112,8 @@ fn neighbours(event: &Event, watch: &Watch) -> Vec<TaskId> {
 fn maps_mirror_tasks(tasks: &Tasks) {
     let all = || tasks.tasks.values().map(|task| &**task);
     let mut children: OrdMap<TaskId, OrdSet<TaskId>> = OrdMap::new();
-    for task in all().filter(|task| task.is_open()) {
+    let helped = |task: &&Task| tasks.helpers.at_work(&task.row.task_id) > 0;
+    for task in all().filter(|task| task.is_open() || helped(task)) {
         let mut below = task;
         while let Some(parent) = &below.row.parent_task_id {
             children.entry(parent.clone()).or_default().insert(below.row.task_id.clone());
@@ -134,10 +139,15 @@ fn maps_mirror_tasks(tasks: &Tasks) {
     assert_eq!(tasks.turns, turns, "turns");
 
     let ended: BTreeSet<&TaskId> = tasks.ended.iter().collect();
-    let over = all().filter(|task| !task.is_open() && !children.contains_key(&task.row.task_id));
+    let over = all().filter(|task| !task.is_open() && !children.contains_key(&task.row.task_id) && !helped(task));
     assert_eq!(ended, over.map(|task| &task.row.task_id).collect(), "ended");
     assert!(tasks.ended.len() <= ENDED_KEPT_MAX && tasks.ended.len() == ended.len());
 
+    for agent in tasks.helpers.agents.values() {
+        assert!(tasks.is_open(&agent.task_id) || agent.at_work, "{agent:?} rests and is nobody's");
+        assert!(tasks.get(&agent.task_id).is_some(), "the task of {agent:?} is there");
+    }
+    assert!(tasks.helpers.jobs.values().all(|job| tasks.get(&job.task_id).is_some()), "the task of a job is there");
     for orders in [&tasks.agenda.cancel, &tasks.agenda.pause, &tasks.agenda.resume] {
         assert!(orders.keys().all(|task_id| tasks.get(task_id).is_some()), "an order reaches what is there");
     }
@@ -145,6 +155,18 @@ fn maps_mirror_tasks(tasks: &Tasks) {
         let task = tasks.get(task_id).expect("who is unblocked is there");
         assert!(!blockers.is_empty() && blockers.iter().all(|blocker| task.blockers.contains_key(blocker)));
     }
+}
+
+/// Whoever is said to work for a task does, and who is to be stopped is there.
+fn helpers_mirror_the_session(state: &SessionState) {
+    let tasks = &state.tasks;
+    for (subagent_id, agent) in &tasks.helpers.agents {
+        let record = subagents::subagent_record(state, subagent_id).expect("a helper is open");
+        assert_eq!(agent.at_work, !subagents::is_at_rest(record.status), "{subagent_id} is {:?}", record.status);
+    }
+    assert!(tasks.helpers.jobs.keys().all(|job_id| state.jobs.is_open(job_id)), "a job of a task is at work");
+    assert!(tasks.agenda.close.keys().all(|subagent_id| state.subagents.is_open(subagent_id)), "who is closed is open");
+    assert!(tasks.agenda.stop.keys().all(|job_id| state.jobs.is_open(job_id)), "what is stopped is at work");
 }
 
 /// One task's own facts agree with one another.

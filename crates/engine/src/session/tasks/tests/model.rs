@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use factum_model::task::{AttemptCause, AttemptStatus, TaskStatus};
 
 use super::super::moves::may_move;
+use super::model_helpers::Helper;
 
 /// How long cancelled work may settle.
 pub(super) const GRACE: i64 = 40;
@@ -55,6 +56,7 @@ pub(super) struct Task {
     pub timeout_at: Option<i64>,
     pub silent_at: Option<i64>,
     pub cancel_at: Option<i64>,
+    pub helpers: Vec<Helper>,
 }
 
 #[derive(Default)]
@@ -63,6 +65,8 @@ pub(super) struct Model {
     pub tasks: BTreeMap<String, Task>,
     /// `(blocker, task)` and whether it is satisfied.
     pub blocks: BTreeMap<(String, String), bool>,
+    /// `(task, child agent)` and whether it is satisfied.
+    pub spawned: BTreeMap<(String, String), bool>,
 }
 
 pub(super) fn open(status: TaskStatus) -> bool {
@@ -101,7 +105,8 @@ impl Model {
     }
 
     pub(super) fn busy_below(&self, name: &str) -> bool {
-        self.children(name).iter().any(|child| self.alive(child))
+        self.get(name).helpers.iter().any(|helper| helper.at_work)
+            || self.children(name).iter().any(|child| self.alive(child))
     }
 
     /// Whether it or one above it is being cancelled.
@@ -130,6 +135,7 @@ impl Model {
         if !open(status) {
             task.blockers.clear();
             task.held = false;
+            task.helpers.retain(|helper| helper.at_work);
             (task.retry_at, task.timeout_at, task.silent_at, task.cancel_at) = (None, None, None, None);
         }
     }

@@ -38,6 +38,7 @@ impl Model {
             timeout_at: None,
             silent_at: None,
             cancel_at: None,
+            helpers: Vec::new(),
         };
         self.tasks.insert(name.to_owned(), task);
         if new.blocked_by.iter().any(|blocker| self.waits(blocker, name)) {
@@ -143,7 +144,7 @@ impl Model {
     }
 
     /// Everything an order reaches below a task: what is open there, through what ended too.
-    fn below(&self, name: &str, propagation: Propagation) -> Vec<String> {
+    pub(super) fn below(&self, name: &str, propagation: Propagation) -> Vec<String> {
         if propagation == Propagation::None {
             return Vec::new();
         }
@@ -203,6 +204,7 @@ impl Model {
         let reached: Vec<String> = [name.to_owned()].into_iter().chain(below).collect();
         let reached: Vec<String> =
             reached.into_iter().filter(|reached| self.get(reached).may(TaskStatus::Cancelling)).collect();
+        let helped = self.helped_below(name, propagation);
         for reached in &reached {
             self.set(reached, TaskStatus::Cancelling);
             self.task(reached).retry_at = None;
@@ -217,6 +219,7 @@ impl Model {
                 _ => self.attempt_failed(&reached, AttemptStatus::Cancelled, false),
             }
         }
+        helped.iter().for_each(|(task, helper)| self.helper_closes(task, helper));
         true
     }
 }

@@ -7,10 +7,11 @@ use factum_model::value::Failure;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::any_move::{Move, Turn, Work};
+use super::any_move::{Helping, Move, Turn, Work};
 use super::board::Board;
 use super::model::{self, GRACE, Model, Policy, Who, Whose, open};
 use super::model_graph::New;
+use super::model_helpers::Helper;
 use crate::session::tests::world::{ACCOUNT, failure, id};
 use crate::session::{interrupt_turn, tasks};
 
@@ -46,14 +47,18 @@ pub(super) struct Both {
     older: BTreeMap<String, usize>,
     ended: BTreeMap<String, TaskStatus>,
     satisfied: BTreeMap<(String, String), bool>,
+    /// How many helpers there were, for their names.
+    helpers: usize,
 }
 
 impl Both {
     pub(super) fn new() -> Self {
         let mut board = Board::new();
         board.world.limits.task_cancel_grace_ms = GRACE as u64;
-        let (model, older, ended, satisfied) = Default::default();
-        Self { board, model, older, ended, satisfied }
+        board.world.limits.subagents_open_max = usize::MAX;
+        board.world.limits.jobs_open_max = usize::MAX;
+        let (model, older, ended, satisfied, helpers) = Default::default();
+        Self { board, model, older, ended, satisfied, helpers }
     }
 
     /// One of the tasks that `of` picks; the newest are picked more often.
@@ -61,6 +66,23 @@ impl Both {
         let names: Vec<&String> = self.model.tasks.keys().filter(|name| of(&self.model, name)).collect();
         let from = if index.index(4) == 0 { 0 } else { names.len().saturating_sub(8) };
         names.get(from..).filter(|names| !names.is_empty()).map(|names| (*index.get(names)).clone())
+    }
+
+    /// One of the helpers that `of` picks, and its task.
+    fn pick_helper(&self, index: &Index, of: impl Fn(&Helper) -> bool) -> Option<(String, Helper)> {
+        let task = self.pick(index, |model, name| model.get(name).helpers.iter().any(&of))?;
+        let helper = self.model.get(&task).helpers.iter().find(|helper| of(helper))?.clone();
+        Some((task, helper))
+    }
+
+    fn help(&mut self, task: &str, kind: Helping) {
+        self.helpers += 1;
+        let name = format!("h{:04}", self.helpers);
+        let told = match kind {
+            Helping::Agent => self.board.spawn_for(task, &name),
+            Helping::Job => self.board.create_job_for(task, &name),
+        };
+        assert_eq!(told.is_ok(), self.model.help(task, &name, kind), "{kind:?} {name} for {task}: {told:?}");
     }
 
     /// Plays a move on both. They agree on whether it is accepted, and on everything that follows.
@@ -125,6 +147,29 @@ impl Both {
             Move::Pass(ms) => {
                 self.board.pass(*ms);
                 self.model.pass(*ms);
+            }
+            Move::Help(index, kind) => {
+                let Some(name) = self.pick(index, any) else { return };
+                self.help(&name, *kind);
+            }
+            Move::HelperEnds(index) => {
+                let Some((task, helper)) = self.pick_helper(index, |helper| helper.at_work) else { return };
+                self.board.helper_ends(&helper.name);
+                self.model.helper_ends(&task, &helper.name);
+            }
+            Move::HelperAgain(index) => {
+                let Some((task, helper)) = self.pick_helper(index, |helper| !helper.at_work) else { return };
+                let input = json!([{ "type": "text", "text": "more" }]);
+                self.board.ok("send_subagent_input", json!({ "subagent_id": helper.name, "input": input }));
+                self.model.helper_again(&task, &helper.name);
+            }
+            Move::HelperCloses(index) => {
+                let Some((task, helper)) = self.pick_helper(index, |_| true) else { return };
+                match helper.kind {
+                    Helping::Agent => self.board.ok("close_subagent", json!({ "subagent_id": helper.name })),
+                    Helping::Job => self.board.ok("cancel_job", json!({ "job_id": helper.name })),
+                };
+                self.model.helper_closes(&task, &helper.name);
             }
             Move::Snapshot => self.board.snapshot(),
             Move::Crash => self.crash(),
@@ -301,11 +346,18 @@ impl Both {
             let key = tasks::keys::edge(ACCOUNT, parent, Relationship::Parent, name);
             assert!(self.board.world.index.contains_key(&key), "{parent} above {name}");
         }
-        // Each edge has a row at both ends.
+        for ((task, helper), satisfied) in &self.model.spawned {
+            let edge = self.board.edge_row(task, Relationship::SpawnedSubagent, helper);
+            let expected = if *satisfied { EdgeStatus::Satisfied } else { EdgeStatus::Active };
+            assert_eq!(edge.map(|edge| edge.status), Some(expected), "{task} spawned {helper}");
+        }
+        // Each edge between tasks has a row at both ends.
         let table = tasks::keys::edges(ACCOUNT, &id("t"));
         let table = &table[..table.len() - 3];
-        let rows = self.board.world.index.range(table.to_vec()..).take_while(|(key, _)| key.starts_with(table)).count();
-        assert_eq!(rows, 2 * (self.model.blocks.len() + parents.count()), "no edge too many");
+        let rows = self.board.world.index.range(table.to_vec()..).take_while(|(key, _)| key.starts_with(table));
+        let edges = rows.map(|(_, row)| serde_json::from_slice::<Edge>(row).expect("an edge"));
+        let between = edges.filter(|edge| matches!(edge.relationship, Relationship::Parent | Relationship::Blocks));
+        assert_eq!(between.count(), 2 * (self.model.blocks.len() + parents.count()), "no edge too many");
     }
 }
 

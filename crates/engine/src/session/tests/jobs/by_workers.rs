@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::session::tasks;
 use crate::session::workers::holder;
 
 fn queued(count: usize, attempts: u32) -> World {
@@ -123,4 +124,21 @@ fn the_holder_is_known_to_a_heartbeat() {
     assert_eq!((held.cancel_requested, held.paused), (false, false));
     world.cancel_job("j1");
     assert!(holder(&world.state, &run_id).expect("held").cancel_requested);
+}
+
+/// The runs of a job's items are not those of its task, although their facts name it.
+#[test]
+fn an_item_that_is_given_back_is_not_its_task() {
+    let mut world = World::idle();
+    let params = json!({ "task_id": "k", "objective": "do it", "status": "queued", "queue": "k" });
+    let command: CreateTask = serde_json::from_value(params).expect("params");
+    world
+        .decide(|state, context| tasks::create_task(state, &id("s1"), "demo", &[], &command, context))
+        .expect("created");
+    let of_task = world.claim(&world.ready()[0].clone()).expect("claimed");
+    world.create_job(json!({ "job_id": "j1", "task_id": "k", "queue": "render" })).expect("created");
+    let of_item = world.claim(&world.ready()[0].clone()).expect("claimed");
+    world.release_run(&of_item.run_id, of_item.lease_token);
+    let held = holder(&world.state, &of_task.run_id).expect("the task's own run is held");
+    assert_eq!(held.lease.token, of_task.lease_token);
 }

@@ -52,8 +52,9 @@ impl World {
             idempotency_key: None,
         };
         let (record, created_sequence) = (&row.record, row.created_sequence);
+        let rows = self.task_rows(&json!({ "task_id": record.task_id }));
         let ended = EndedItem { record, created_sequence, created: &created, input, item: &item };
-        told(self.decide(|state, context| retry_job_item(state, &ended, &command, context)))
+        told(self.decide(|state, context| retry_job_item(state, &ended, &rows, &command, context)))
     }
 
     fn created(&self, sequence: u64) -> JobCreated {
