@@ -98,6 +98,9 @@ wire! {
         pub progress: Option<Progress>,
         /// The newest attempt.
         pub attempt: Option<Attempt>,
+        /// Attempts that carried on what a crash cut off. No retry policy counts them.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pub recoveries: u32,
         /// Edges that are not removed.
         #[serde(default)]
         pub edges: u64,
@@ -413,6 +416,10 @@ words! {
         Tool,
         Quota,
     }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn one_attempt() -> u32 {

@@ -27,6 +27,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
             Some(turn) if turn.status(state) == Status::Running => {
                 let (scope, known) = (turn_scope(shell, &thread.thread_id, &turn.turn_id), events.len());
                 repair(turn, scope, context, &mut events);
+                tasks::turn_recovered(state, &turn.turn_id, context, &mut events);
                 // A repair that asks nothing changes nothing of how the turn's task stands: its owner may have said that.
                 if events[known..].iter().any(|event| matches!(event.fact, Fact::ActionRequired(_))) {
                     tasks::actions_changed(state, &turn.turn_id, context, &mut events);

@@ -101,5 +101,7 @@ words! {
         Policy,
         /// Somebody has to ask for it.
         Manual,
+        /// The process ended, and the next start carries on what it was at.
+        Recovery,
     }
 }

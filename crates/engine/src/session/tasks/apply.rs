@@ -92,6 +92,7 @@ fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated
         input: fact.input.clone(),
         progress: None,
         attempt: None,
+        recoveries: 0,
         edges: 0,
         artifacts: Vec::new(),
         evidence_refs: Vec::new(),

@@ -8,7 +8,7 @@ use factum_model::value::{Failure, Usage};
 use super::attempts::{later, policy};
 use super::draft::Draft;
 use super::reconcile;
-use super::start_task::{Start, start};
+use super::start_task::{Start, routed, start};
 use super::state::Task;
 
 /// What an attempt leaves behind.
@@ -149,7 +149,7 @@ fn may_retry(task: &Task, status: AttemptStatus, error: &Failure) -> bool {
         _ => false,
     };
     kind && error.retryable
-        && task.attempt_count() < policy.max_attempts
+        && task.tries() < policy.max_attempts
         && !policy.non_retryable.contains(&error.category)
         && task.row.status != TaskStatus::Paused
 }
@@ -158,9 +158,10 @@ fn retry_by_policy(draft: &mut Draft<'_, '_>, task: &Task, status: AttemptStatus
     let task_id = &task.row.task_id;
     let wait = policy(task).and_then(|policy| policy.backoff.as_ref()).map_or(0, |backoff| {
         let random = draft.context.random();
-        wait_ms(backoff, task.attempt_count(), random)
+        wait_ms(backoff, task.tries(), random)
     });
     let cause = if status == AttemptStatus::Lost { AttemptCause::WorkerLost } else { AttemptCause::Retry };
+    let cause = routed(cause, task, None);
     let fact = TaskRetrying {
         status: TaskStatus::Retrying,
         cause,

@@ -8,7 +8,7 @@ use factum_model::value::Failure;
 
 use super::draft::Draft;
 use super::graph::cancelled_above;
-use super::start_task::{Start, refuse_move, require_move, start};
+use super::start_task::{Start, refuse_move, require_move, routed, start};
 use super::state::{Task, is_open};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
@@ -41,6 +41,7 @@ pub fn retry_task(
         TaskStatus::Failed | TaskStatus::TimedOut => AttemptCause::Retry,
         _ => AttemptCause::Rerun,
     };
+    let cause = routed(cause, &task, command.worker.as_deref());
     if let Some(previous) = task.open_run() {
         super::peer_runs::run_ends(&mut draft, task_id);
         let error = Failure {

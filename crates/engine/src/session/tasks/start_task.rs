@@ -105,19 +105,14 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         None => false,
     };
     let queued = execution.queue.is_some() || busy;
-    let worker = match &execution {
-        Execution { queue: Some(_), .. } => None,
-        Execution { agent: Some(agent), .. } => Some(format!("agent:{agent}")),
-        _ => Some(
-            peer.as_ref().map(|peer| format!("peer:{peer}")).or(how.worker).unwrap_or_else(|| responsible(&task.row)),
-        ),
-    };
+    let worker = worker_of(&task.row, how.worker.as_deref());
+    let cause = routed(how.cause, &task, how.worker.as_deref());
     let previous = task.row.attempt.as_ref();
     let input_refs = if how.input_refs.is_empty() { task.row.input_refs.clone() } else { how.input_refs };
     let fact = TaskAttemptStarted {
         status: if queued { AttemptStatus::Queued } else { AttemptStatus::Running },
         attempt_count,
-        cause: how.cause,
+        cause,
         previous_run_id: previous.map(|attempt| attempt.run_id.clone()),
         worker,
         input_refs,
@@ -143,6 +138,29 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         }
     }
     Ok((run_id, attempt_id))
+}
+
+/// Who does a run; nobody yet where workers claim it.
+fn worker_of(row: &TaskRow, named: Option<&str>) -> Option<String> {
+    match &row.execution {
+        Execution { queue: Some(_), .. } => None,
+        Execution { agent: Some(agent), .. } => Some(format!("agent:{agent}")),
+        execution => {
+            let peer = peer_of(row, execution, named).map(|peer| format!("peer:{peer}"));
+            Some(peer.or_else(|| named.map(str::to_owned)).unwrap_or_else(|| responsible(row)))
+        }
+    }
+}
+
+/// Why an attempt begins: where it goes to somebody else than the one before, that is why. One that was lost stays so.
+pub(super) fn routed(cause: AttemptCause, task: &Task, named: Option<&str>) -> AttemptCause {
+    let before = task.row.attempt.as_ref().and_then(|attempt| attempt.worker.as_ref());
+    let now = worker_of(&task.row, named);
+    let elsewhere = before.zip(now.as_ref()).is_some_and(|(before, now)| before != now);
+    match cause {
+        AttemptCause::Retry | AttemptCause::Rerun if elsewhere => AttemptCause::RoutingChanged,
+        cause => cause,
+    }
 }
 
 /// The edge to the thread an agent does it in, once for each thread. A task that has as many edges as it may goes without.

@@ -213,6 +213,11 @@ impl Task {
         self.row.attempt.as_ref().map_or(0, |attempt| attempt.attempt_count)
     }
 
+    /// The attempts that a retry policy counts: all but those that only carried on what a crash cut off.
+    pub(super) fn tries(&self) -> u32 {
+        self.attempt_count().saturating_sub(self.row.recoveries)
+    }
+
     pub(super) fn is_open(&self) -> bool {
         is_open(self.row.status)
     }

@@ -1,10 +1,11 @@
 //! Attempts: each one is a record of its own and stays as it was, however many follow.
 
 use factum_model::task::*;
+use factum_model::value::Failure;
 use serde_json::json;
 
 use super::board::Board;
-use crate::session::tests::world::{CALLER, at};
+use crate::session::tests::world::{CALLER, at, failure};
 
 fn attempts(board: &Board, name: &str) -> Vec<Attempt> {
     let older = board.older(name).into_iter().map(|bytes| serde_json::from_slice(&bytes).expect("an attempt"));
@@ -154,4 +155,44 @@ fn what_failed_before_it_began_can_be_begun() {
     board.ok("fail_task", json!({ "task_id": "t", "error": { "category": "refused" } }));
     let result = board.ok("retry_task", json!({ "task_id": "t", "reason": "try it" }));
     assert_eq!((result["attempt_count"].clone(), board.attempt("t").cause), (json!(1), AttemptCause::First));
+}
+
+/// CONTRACT: a new attempt for each crash recovery. It is the same turn that goes on, and no retry policy counts it.
+#[test]
+fn a_crash_in_the_middle_of_an_agent_s_turn_is_another_attempt() {
+    let mut board = Board::new();
+    let policy = json!({ "max_attempts": 2 });
+    board.task("t", json!({ "status": "queued", "agent": "demo", "retry_policy": policy }));
+    let first = board.attempt("t");
+    board.crash();
+    let second = board.attempt("t");
+    let cut_off = attempts(&board, "t").remove(0);
+    assert_eq!((cut_off.run_id, cut_off.status), (first.run_id.clone(), AttemptStatus::Failed));
+    assert_eq!(cut_off.last_error.map(|error| error.category), Some("process_ended".to_owned()));
+    assert_eq!((second.cause, second.attempt_count), (AttemptCause::CrashRecovery, 2));
+    assert_eq!((&second.turn_id, &second.thread_id), (&first.turn_id, &first.thread_id));
+    assert_ne!((second.run_id, second.attempt_id), (first.run_id, first.attempt_id));
+    assert_eq!(board.status("t"), TaskStatus::Running);
+    let flaky = Failure { retryable: true, ..failure("flaky") };
+    board.turn_fails("t", flaky.clone());
+    assert_eq!((board.attempt("t").cause, board.status("t")), (AttemptCause::Retry, TaskStatus::Running));
+    board.turn_fails("t", flaky);
+    assert_eq!((attempts(&board, "t").len(), board.status("t")), (3, TaskStatus::Failed), "both tries are used up");
+}
+
+#[test]
+fn an_attempt_that_goes_to_somebody_else_says_so() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "queued", "assignee": "ann", "retry_policy": { "max_attempts": 2 } }));
+    let error = json!({ "category": "bad" });
+    board.ok("update_task", json!({ "task_id": "t", "assignee": "bob" }));
+    board.ok("fail_task", json!({ "task_id": "t", "error": error }));
+    let second = board.attempt("t");
+    assert_eq!((second.cause, second.worker.as_deref()), (AttemptCause::RoutingChanged, Some("bob")));
+    board.ok("fail_task", json!({ "task_id": "t", "error": error }));
+    board.ok("retry_task", json!({ "task_id": "t", "reason": "again" }));
+    assert_eq!(board.attempt("t").cause, AttemptCause::Retry, "the same does it again");
+    board.ok("retry_task", json!({ "task_id": "t", "reason": "again", "worker": "cid" }));
+    let fourth = board.attempt("t");
+    assert_eq!((fourth.cause, fourth.worker.as_deref()), (AttemptCause::RoutingChanged, Some("cid")));
 }

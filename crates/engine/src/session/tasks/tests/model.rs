@@ -80,6 +80,11 @@ impl Task {
         last.filter(|status| matches!(status, AttemptStatus::Queued | AttemptStatus::Running))
     }
 
+    /// Attempts that a retry policy counts.
+    pub(super) fn tries(&self) -> usize {
+        self.attempts.iter().filter(|(_, cause)| *cause != AttemptCause::CrashRecovery).count()
+    }
+
     pub(super) fn may(&self, to: TaskStatus) -> bool {
         may_move(self.status, to)
     }

@@ -37,6 +37,18 @@ impl Model {
         (task.timeout_at, task.silent_at, task.cancel_at) = (None, None, None);
     }
 
+    /// The process died while the attempt of this number was at work in an agent's turn: another one carries the turn on. The
+    /// model may be ahead, where the engine works off an order in pieces; what came of the one came of the other then.
+    pub(super) fn crashed(&mut self, name: &str, number: usize) {
+        let task = self.task(name);
+        let (status, cause) = task.attempts[number - 1];
+        task.attempts[number - 1] = (AttemptStatus::Failed, cause);
+        task.attempts.insert(number, (status, AttemptCause::CrashRecovery));
+        if task.run() == Some(AttemptStatus::Running) {
+            self.clock(name);
+        }
+    }
+
     /// Somebody talks to the agent in the task's thread.
     pub(super) fn beside(&mut self, name: &str) {
         self.task(name).thread.push_back(Whose::Beside);
@@ -89,7 +101,7 @@ impl Model {
         };
         let again = kind
             && may_help
-            && task.attempts.len() < task.policy.max_attempts
+            && task.tries() < task.policy.max_attempts
             && !matches!(task.status, TaskStatus::Paused | TaskStatus::Cancelling);
         if task.status == TaskStatus::Cancelling {
             self.settle(name);

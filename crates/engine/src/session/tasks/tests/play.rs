@@ -188,11 +188,16 @@ impl Both {
         }
     }
 
-    /// Agents at work are told to carry on, which is a sign of life.
+    /// Agents at work carry on, each in another attempt.
     fn crash(&mut self) {
+        let runs = |name: &String| {
+            let attempt = self.board.world.state.tasks.get(&id(name))?.open_run()?.clone();
+            let runs = attempt.turn_id.is_some() && attempt.status == AttemptStatus::Running;
+            runs.then(|| (name.clone(), attempt.attempt_count as usize))
+        };
+        let agents: Vec<(String, usize)> = self.model.tasks.keys().filter_map(runs).collect();
         self.board.crash();
-        let agents: Vec<String> = self.model.tasks.keys().filter(|name| at_work(&self.model, name)).cloned().collect();
-        agents.iter().for_each(|name| self.model.heard(name));
+        agents.iter().for_each(|(name, number)| self.model.crashed(name, *number));
     }
 
     fn command(&mut self, name: &str, next: &Move) {
