@@ -35,8 +35,12 @@ impl Run<'_> {
             match facts {
                 Ok(facts) => events.extend(facts),
                 Err(stopped) => {
+                    let rests = stopped.rests;
                     outcome = Err(stopped);
-                    break;
+                    // The others have begun, and what they did is not to be lost.
+                    if !rests {
+                        break;
+                    }
                 }
             }
         }

@@ -42,15 +42,18 @@ pub trait Host: Send + Sync {
     }
 }
 
-/// The turn is no longer ours: it was interrupted, carried on elsewhere, or the store refuses writes. Stop quietly.
+/// The turn is no longer ours: it was interrupted, carried on elsewhere, or the store refuses writes. Stop quietly. One that
+/// rests is nobody else's either: it goes on in a later run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the run was stopped: {reason}")]
 pub struct Stopped {
     pub reason: String,
+    /// Nothing more begins for now. What has begun may end first.
+    pub rests: bool,
 }
 
 impl Stopped {
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into() }
+        Self { reason: reason.into(), rests: false }
     }
 }

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use factum_agent::{Host, Progress, Stopped, ToolOutput, Turn};
 use factum_engine::session::decide_report;
-use factum_engine::session::tasks::GivenAway;
+use factum_engine::session::tasks::{GivenAway, PAUSED};
 use factum_model::id::{ThreadId, ToolCallId, TurnId};
 use factum_model::report::{Report, Runner, TurnReport};
 use factum_model::value::{Failure, OutputRef};
@@ -111,6 +111,10 @@ async fn work(runtime: &Runtime, cell: &Arc<SessionCell>, turn: Box<Turn>) {
     };
     match AssertUnwindSafe(factum_agent::run_turn(agent, turn, &host)).catch_unwind().await {
         Ok(Ok(Progress::Finished | Progress::Waiting)) => {}
+        // Whatever lets the turn go on asks for another run of it.
+        Ok(Err(stopped)) if stopped.rests => {
+            tracing::debug!(stream = %cell.stream, turn_id = %host.runner.turn_id, "a run rests");
+        }
         // Usually the turn is over, and this report is refused like any other of a run that lost it. If it is not, nobody
         // would work on it any more, and a turn must not show as running when that is so.
         Ok(Err(stopped)) => {
@@ -171,13 +175,16 @@ impl Host for TurnHost {
                     tokio::time::sleep(delay).await;
                     delay = (delay * 2).min(RETRY_DELAY_MAX);
                 }
-                Err(refusal) => return Err(Stopped { reason: refusal.message }),
+                Err(refusal) => {
+                    let rests = refusal.details.get("cause").is_some_and(|cause| cause == PAUSED);
+                    return Err(Stopped { reason: refusal.message, rests });
+                }
             }
         }
     }
 
     async fn put_blob(&self, media_type: &str, bytes: Bytes) -> Result<OutputRef, Stopped> {
-        self.runtime.keep(media_type, bytes).await.map_err(|reason| Stopped { reason })
+        self.runtime.keep(media_type, bytes).await.map_err(Stopped::new)
     }
 
     async fn delegate(

@@ -24,7 +24,8 @@ pub fn effects(event: &Event) -> Option<Effect> {
     match &event.fact {
         // Its turn ends in the same commit; there is nothing to go on with.
         Fact::ActionResolved(fact) if fact.source == ResolutionSource::Superseded => None,
-        Fact::TurnStarted(_) | Fact::ActionResolved(_) => {
+        // A task that was put aside goes on with it; a tool of it may still have been running.
+        Fact::TurnStarted(_) | Fact::ActionResolved(_) | Fact::TaskResumed(_) => {
             Some(Effect::RunTurn { thread_id: event.scope.thread_id.clone()?, turn_id })
         }
         Fact::TurnCompleted(_) | Fact::TurnFailed(_) => Some(Effect::StopTurn { turn_id }),

@@ -30,6 +30,9 @@ pub fn decide_report(
     let (thread, turn) = running(state, runner)?;
     let scope = turn_scope(shell, &thread.thread_id, &turn.turn_id);
     let mut events = Vec::new();
+    if begins(turn, &report) {
+        super::tasks::require_going(state, &turn.turn_id)?;
+    }
     match report {
         Report::ModelRequested(intent) => {
             no_open_request(turn)?;
@@ -98,6 +101,19 @@ pub fn decide_report(
         }
     }
     Ok(Decision { events, output: () })
+}
+
+/// Whether a report begins something, or is about a request that was cut off.
+fn begins(turn: &ActiveTurn, report: &Report) -> bool {
+    match report {
+        Report::ModelRequested(_) | Report::ToolRunning { .. } => true,
+        Report::ModelStreamed { request_id, .. }
+        | Report::ModelCompleted { request_id, .. }
+        | Report::ModelFailed { request_id, .. } => {
+            turn.model_request.as_ref().is_none_or(|open| open.request_id != *request_id)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a turn can end in the commit of its answer: nothing else is open, nothing new begins, and nobody refers to the

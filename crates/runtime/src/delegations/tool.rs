@@ -36,7 +36,7 @@ pub(crate) async fn run(
     (runner, principal): (&Runner, &str),
     work: GivenAway<'_>,
 ) -> Result<Result<ToolOutput, Failure>, Stopped> {
-    let stopped = |refusal: Refusal| Stopped { reason: refusal.message };
+    let stopped = |refusal: Refusal| Stopped::new(refusal.message);
     let caller = Caller::new(principal, &cell.account, Scopes::admin());
     if let Err(refusal) = runtime.require_peer([work.peer]) {
         return Ok(Err(failure("peer_unknown", refusal.message)));

@@ -6,6 +6,7 @@ use factum_model::task::*;
 use factum_model::{Event, Fact, Scope, Timestamp};
 
 use super::attempts;
+use super::clock;
 use super::endings::{end, reopen, retire};
 use super::graph;
 use super::helpers;
@@ -47,9 +48,8 @@ fn note(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, at: Timestamp, seque
     task.row.updated_at = at;
     task.row.sequence = sequence;
     let reports = |attempt: &&Attempt| scope.run_id.as_ref() == Some(&attempt.run_id);
-    let alive = task.open_run().filter(reports).is_some();
-    if alive && task.due.inactivity.is_some() {
-        task.due.inactivity = attempts::inactive_at(task, at);
+    if task.open_run().filter(reports).is_some() {
+        clock::heard(task, at);
     }
 }
 
@@ -57,7 +57,7 @@ fn note(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, at: Timestamp, seque
 fn heard(tasks: &mut Tasks, scope: &Scope, at: Timestamp) {
     let Some(task_id) = tasks.of_turn(scope.turn_id.as_ref()).map(|task| task.row.task_id.clone()) else { return };
     if let Some(task) = tasks.get_mut(&task_id) {
-        task.due.inactivity = attempts::inactive_at(task, at);
+        clock::heard(task, at);
     }
 }
 
@@ -165,6 +165,7 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &Fact, at: T
         Fact::TaskCancelRequested(fact) if fact.status == row.status => return,
         Fact::TaskPaused(fact) => {
             task.paused_from = Some(fact.previous_status);
+            clock::hold(task, at);
             task.row.status_reason = fact.reason.clone();
             fact.status
         }
@@ -306,6 +307,7 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
     }
     if before == TaskStatus::Paused {
         task.paused_from = None;
+        clock::go_on(task, at);
     }
     if let Some(count) = tasks.counts.get_mut(&before) {
         *count = count.saturating_sub(1);

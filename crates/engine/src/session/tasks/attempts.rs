@@ -6,6 +6,7 @@ use factum_model::task::*;
 use factum_model::value::Failure;
 use factum_model::{Scope, Timestamp};
 
+use super::clock;
 use super::state::{Spilled, Task, Tasks};
 
 pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskAttemptStarted, at: Timestamp) {
@@ -35,7 +36,7 @@ pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &T
     task.due.retry = None;
     task.ready_since = (!running && fact.execution.queue.is_some()).then_some(at);
     if running {
-        begin(task, at);
+        clock::begin(task, at);
     }
     tasks.runs.insert(run_id, task_id.clone());
     if let Some(turn_id) = &scope.turn_id {
@@ -54,7 +55,7 @@ pub(super) fn delegate(tasks: &mut Tasks, task_id: &TaskId, fact: &TaskDelegated
         attempt.worker = Some(fact.delegate_ref.clone());
         attempt.started_at = Some(at);
     }
-    begin(task, at);
+    clock::begin(task, at);
 }
 
 /// The turn that an agent does it in waited in a queue, and runs.
@@ -67,7 +68,7 @@ pub(super) fn turn_began(task: &mut Task, at: Timestamp) {
     if task.paused_from == Some(TaskStatus::Queued) {
         task.paused_from = Some(TaskStatus::Running);
     }
-    begin(task, at);
+    clock::begin(task, at);
 }
 
 /// A worker gave it back.
@@ -75,8 +76,7 @@ pub(super) fn release(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
     let Some(task) = tasks.get_mut(task_id) else { return };
     task.lease = None;
     task.ready_since = Some(at);
-    task.due.timeout = None;
-    task.due.inactivity = None;
+    clock::stop(task);
     if task.paused_from.is_some() {
         task.paused_from = Some(TaskStatus::Queued);
     }
@@ -102,6 +102,10 @@ pub(super) fn complete(tasks: &mut Tasks, task_id: &TaskId, fact: &TaskAttemptCo
 pub(super) fn fail(tasks: &mut Tasks, task_id: &TaskId, fact: &TaskAttemptFailed, at: Timestamp) {
     let output = Output { refs: &fact.output_refs, checkpoints: &fact.checkpoint_refs };
     let Some(task) = close(tasks, task_id, fact.status, &output, at) else { return };
+    // What was put aside while it ran is tried again when it goes on.
+    if task.paused_from.is_some() && fact.next_attempt == NextAttempt::Policy {
+        task.paused_from = Some(TaskStatus::Retrying);
+    }
     keep_error(task, &fact.error);
 }
 
@@ -126,9 +130,8 @@ fn close<'a>(
     let task = tasks.get_mut(task_id)?;
     task.lease = None;
     task.ready_since = None;
-    task.due.timeout = None;
-    task.due.inactivity = None;
     task.due.cancel = None;
+    clock::stop(task);
     let attempt = task.row.attempt.as_mut()?;
     attempt.status = status;
     attempt.ended_at = Some(at);
@@ -158,29 +161,3 @@ pub(super) fn checkpoint(task: &mut Task, scope: &Scope, checkpoints: &[String])
 
 /// How many checkpoints an attempt keeps.
 const CHECKPOINTS_KEPT_MAX: usize = 32;
-
-/// The clock of an attempt runs from when somebody works on it.
-fn begin(task: &mut Task, at: Timestamp) {
-    task.due.timeout = policy(task).and_then(|policy| policy.timeout_ms).map(|ms| later(at, ms));
-    task.due.inactivity = inactive_at(task, at);
-}
-
-/// When a run that spoke at `at` has said nothing for too long.
-pub(super) fn inactive_at(task: &Task, at: Timestamp) -> Option<Timestamp> {
-    policy(task).and_then(|policy| policy.inactivity_timeout_ms).map(|ms| later(at, ms))
-}
-
-/// The policy the current attempt began with.
-pub(super) fn policy(task: &Task) -> Option<&RetryPolicy> {
-    task.row.attempt.as_ref().and_then(|attempt| attempt.retry_policy.as_ref())
-}
-
-/// So many milliseconds later; the end of time where that is too far.
-pub(super) fn later(at: Timestamp, ms: u64) -> Timestamp {
-    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
-    let millis = at.as_millisecond().saturating_add(ms).min(TIME_MAX_MS);
-    Timestamp::from_millisecond(millis).unwrap_or(at)
-}
-
-/// The last whole instant that a timer's key can be read back to.
-const TIME_MAX_MS: i64 = 253_402_207_200_000;

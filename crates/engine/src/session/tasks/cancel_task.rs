@@ -8,7 +8,7 @@ use factum_model::task::*;
 use factum_model::value::{Failure, Status};
 
 use super::agent_turn::stop_turn;
-use super::attempts::later;
+use super::clock::later;
 use super::draft::Draft;
 use super::finish_attempt::{Leavings, attempt_failed};
 use super::moves::may_move;

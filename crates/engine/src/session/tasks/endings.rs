@@ -16,6 +16,7 @@ pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
     task.ready_since = None;
     task.lease = None;
     task.due = Default::default();
+    task.left = None;
     task.paused_from = None;
     let status = task.row.status;
     let blockers = std::mem::take(&mut task.blockers);

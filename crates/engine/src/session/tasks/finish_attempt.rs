@@ -5,7 +5,7 @@ use factum_model::id::TaskId;
 use factum_model::task::*;
 use factum_model::value::{Failure, Usage};
 
-use super::attempts::{later, policy};
+use super::clock::{later, policy};
 use super::draft::Draft;
 use super::reconcile;
 use super::start_task::{Start, routed, start};
@@ -96,6 +96,10 @@ pub(super) fn attempt_failed(
     if cancelling {
         return settle_cancelled(draft, task_id);
     }
+    if again && task.row.status == TaskStatus::Paused {
+        // Nothing begins meanwhile; the policy has its say when somebody resumes it.
+        return;
+    }
     if again {
         return retry_by_policy(draft, &task, status);
     }
@@ -148,13 +152,10 @@ fn may_retry(task: &Task, status: AttemptStatus, error: &Failure) -> bool {
         AttemptStatus::Lost => policy.on_lost == OnLost::Retry,
         _ => false,
     };
-    kind && error.retryable
-        && task.tries() < policy.max_attempts
-        && !policy.non_retryable.contains(&error.category)
-        && task.row.status != TaskStatus::Paused
+    kind && error.retryable && task.tries() < policy.max_attempts && !policy.non_retryable.contains(&error.category)
 }
 
-fn retry_by_policy(draft: &mut Draft<'_, '_>, task: &Task, status: AttemptStatus) {
+pub(super) fn retry_by_policy(draft: &mut Draft<'_, '_>, task: &Task, status: AttemptStatus) {
     let task_id = &task.row.task_id;
     let wait = policy(task).and_then(|policy| policy.backoff.as_ref()).map_or(0, |backoff| {
         let random = draft.context.random();

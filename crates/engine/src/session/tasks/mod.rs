@@ -10,6 +10,7 @@ mod append_task_progress;
 mod apply;
 mod attempts;
 mod cancel_task;
+mod clock;
 mod complete_task;
 mod create_task;
 mod draft;
@@ -50,6 +51,8 @@ mod tests;
 
 pub(super) use agenda::carry_on;
 pub use agenda::continue_tasks;
+pub use agent_turn::PAUSED;
+pub(super) use agent_turn::require_going;
 pub use append_task_progress::append_task_progress;
 pub(super) use apply::apply;
 pub use cancel_task::cancel_task;

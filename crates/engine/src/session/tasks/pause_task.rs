@@ -1,4 +1,4 @@
-//! `pause_task`: puts a task aside. A run under way may end meanwhile; none begins.
+//! `pause_task`: puts a task aside. A worker's run may end meanwhile, an agent stops at the next safe point; none begins.
 
 use factum_model::Refusal;
 use factum_model::commands::{PauseTask, PropagatedTaskResult};
@@ -6,6 +6,7 @@ use factum_model::events::TaskPaused;
 use factum_model::id::TaskId;
 use factum_model::task::*;
 
+use super::agent_turn::cut_off_turn;
 use super::draft::Draft;
 use super::moves::may_move;
 use super::propagated::answer;
@@ -46,5 +47,9 @@ pub(super) fn pause(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order, 
         propagation: order.propagation,
         origin_task_id: spreading.then(|| order.origin.clone()),
     };
+    let before = task.clone();
     draft.push(draft.scope(task_id), fact);
+    if pauses {
+        cut_off_turn(draft, &before);
+    }
 }

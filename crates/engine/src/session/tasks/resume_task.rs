@@ -1,18 +1,19 @@
 //! `resume_task`: a task that was put aside goes on where it stood; one whose worker was lost begins again.
 
-use factum_model::Refusal;
 use factum_model::commands::{PropagatedTaskResult, ResumeTask};
 use factum_model::events::TaskResumed;
 use factum_model::id::TaskId;
 use factum_model::task::*;
+use factum_model::{Refusal, Scope};
 
 use super::agenda::start_unblocked;
+use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
-use super::finish_attempt::complete_if_enough;
+use super::finish_attempt::{complete_if_enough, retry_by_policy};
 use super::propagated::answer;
 use super::retry_task::refuse_cancelled_above;
 use super::start_task::{Start, refuse_move, start};
-use super::state::Order;
+use super::state::{Order, Task};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
 
@@ -60,9 +61,28 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
         origin_task_id: spreading.then(|| order.origin.clone()),
     };
     let passes_by = status == task.row.status;
-    draft.push(draft.scope(task_id), fact);
+    let before = task.clone();
+    draft.push(going_scope(draft, &before), fact);
     if !passes_by {
         start_unblocked(draft, task_id);
         complete_if_enough(draft, task_id);
+        retry_behind(draft, &before);
+        carry_on_turn(draft, &before);
+    }
+}
+
+/// Facts about a task whose agent is to go on name its turn: whoever runs turns looks at it then.
+fn going_scope(draft: &Draft<'_, '_>, task: &Task) -> Scope {
+    match task.open_run() {
+        Some(attempt) if attempt.turn_id.is_some() => draft.run_scope(&task.row.task_id),
+        _ => draft.scope(&task.row.task_id),
+    }
+}
+
+/// The attempt failed while the task was put aside, and its policy has another one.
+fn retry_behind(draft: &mut Draft<'_, '_>, before: &Task) {
+    let failed = before.row.attempt.as_ref().filter(|_| before.paused_from == Some(TaskStatus::Retrying));
+    if let Some(attempt) = failed.filter(|_| before.due.retry.is_none()) {
+        retry_by_policy(draft, before, attempt.status);
     }
 }

@@ -193,7 +193,7 @@ pub(super) fn rows(task: &Task, shell: &Shell) -> Vec<(Vec<u8>, Vec<u8>)> {
             rows.push((session_keys::timer(&timer), Vec::new()));
         }
     };
-    // What was put aside does not begin by itself; what runs goes on running against its time.
+    // What was put aside does not begin by itself, and its attempt has no time running against it.
     timer(task.due.retry.filter(|_| row.status == TaskStatus::Retrying), TimerKind::TaskRetry);
     timer(task.due.timeout, TimerKind::TaskTimeout);
     timer(task.due.inactivity, TimerKind::TaskInactivity);

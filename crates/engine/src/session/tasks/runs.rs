@@ -8,7 +8,7 @@ use factum_model::value::Failure;
 use factum_model::{Refusal, Timestamp};
 
 use super::append_task_progress::{check_merged, check_progress, require_run};
-use super::attempts::later;
+use super::clock::later;
 use super::draft::Draft;
 use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
 use super::link_tasks::{add_edge, direction, room};

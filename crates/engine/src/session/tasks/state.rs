@@ -13,6 +13,7 @@ use factum_model::task::*;
 use imbl::{OrdMap, OrdSet, Vector};
 use serde::{Deserialize, Serialize};
 
+use super::clock::Left;
 use super::helpers::Helpers;
 
 /// How many tasks that ended are kept at hand. Few in tests, so that tasks leave and come back all the time.
@@ -103,6 +104,9 @@ pub(super) struct Task {
     pub(super) paused_from: Option<TaskStatus>,
     #[serde(default, skip_serializing_if = "Due::is_empty")]
     pub(super) due: Due,
+    /// What is left of its attempt's time, while it is put aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<Left>,
 }
 
 /// What is remembered of an edge that waits to be satisfied: an edge is told as a whole, also when it changes.
@@ -173,7 +177,8 @@ impl Tasks {
 
     /// The task a turn is done for, where its silence has a bound.
     pub(super) fn of_turn(&self, turn_id: Option<&TurnId>) -> Option<&Task> {
-        self.get(self.turns.get(turn_id?)?).filter(|task| task.due.inactivity.is_some())
+        let bounded = |task: &&Task| task.due.inactivity.is_some() || task.left.is_some();
+        self.get(self.turns.get(turn_id?)?).filter(bounded)
     }
 
     /// The task a run without an outcome is of.
@@ -201,7 +206,7 @@ impl Task {
     /// A task of which there is nothing but its row.
     pub(super) fn at_rest(row: TaskRow) -> Self {
         let (blockers, due) = Default::default();
-        Self { row, blockers, lease: None, ready_since: None, paused_from: None, due }
+        Self { row, blockers, lease: None, ready_since: None, paused_from: None, due, left: None }
     }
 
     /// The attempt without an outcome.

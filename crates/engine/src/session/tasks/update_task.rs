@@ -6,6 +6,7 @@ use factum_model::events::{TaskAccepted, TaskArchived, TaskBlocked, TaskQueued, 
 use factum_model::id::TaskId;
 use factum_model::task::*;
 
+use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
 use super::fields;
 use super::finish_attempt::complete_if_enough;
@@ -124,6 +125,9 @@ fn set_status(draft: &mut Draft<'_, '_>, task: &Task, status: TaskStatus, comman
             draft.push(draft.scope(task_id), TaskArchived { status, previous_status, archived_by: by, reason });
         }
         _ => return Err(refuse_move(task, status.as_str(), advice(status))),
+    }
+    if task.row.status == TaskStatus::Paused {
+        carry_on_turn(draft, task);
     }
     Ok(())
 }

@@ -150,3 +150,21 @@ fn one_completion_reaches_any_number_of_tasks_in_pieces() {
     assert_eq!(board.ready("q").len(), count);
     assert!(names.iter().all(|name| board.status(name) == TaskStatus::Queued));
 }
+
+#[test]
+fn an_edge_that_is_satisfied_keeps_why_and_since_when_it_is_there() {
+    let mut board = Board::new();
+    board.task("a", json!({ "status": "queued" }));
+    board.task("b", json!({}));
+    board.later(5);
+    board.ok("link_tasks", json!({ "from": "a", "to": "b", "relationship": "blocks", "reason": "needs the numbers" }));
+    let before = board.edge_row("a", Relationship::Blocks, "b").expect("an edge");
+    board.later(5);
+    board.snapshot();
+    board.crash();
+    board.ok("complete_task", json!({ "task_id": "a" }));
+    let after = board.edge_row("a", Relationship::Blocks, "b").expect("an edge");
+    let expected = Edge { status: EdgeStatus::Satisfied, updated_at: board.world.now, ..before };
+    assert_eq!(after, expected);
+    assert_eq!(after.reason.as_deref(), Some("needs the numbers"));
+}

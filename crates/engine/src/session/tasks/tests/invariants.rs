@@ -201,6 +201,7 @@ fn stands_well(state: &SessionState, task: &Task) {
     if !is_open(row.status) {
         assert!(task.blockers.is_empty() && task.due == Default::default(), "{name} waits for nothing any more");
     }
+    assert!(task.left.is_none() || (row.status == TaskStatus::Paused && open.is_some()), "{name}: {task:?}");
     assert!(task.due.cancel.is_none() || row.status == TaskStatus::Cancelling, "{name}");
     assert!((task.due.timeout.is_none() && task.due.inactivity.is_none()) || open.is_some(), "{name}");
 }

@@ -56,6 +56,8 @@ pub(super) struct Task {
     pub timeout_at: Option<i64>,
     pub silent_at: Option<i64>,
     pub cancel_at: Option<i64>,
+    /// What is left of the two times above while it is put aside.
+    pub left: Option<(Option<i64>, Option<i64>)>,
     pub helpers: Vec<Helper>,
 }
 
@@ -132,9 +134,13 @@ impl Model {
     }
 
     pub(super) fn set(&mut self, name: &str, status: TaskStatus) {
+        let now = self.now;
         let task = self.task(name);
         if task.status == TaskStatus::Paused && status != TaskStatus::Paused {
             task.paused_from = None;
+            if let Some((timeout, silence)) = task.left.take() {
+                (task.timeout_at, task.silent_at) = (timeout.map(|ms| now + ms), silence.map(|ms| now + ms));
+            }
         }
         task.status = status;
         if !open(status) {

@@ -38,6 +38,7 @@ impl Model {
             timeout_at: None,
             silent_at: None,
             cancel_at: None,
+            left: None,
             helpers: Vec::new(),
         };
         self.tasks.insert(name.to_owned(), task);
@@ -134,6 +135,9 @@ impl Model {
             Stale | Unknown if !task.attempts.is_empty() => self.set(name, to),
             _ => return false,
         }
+        if task.status == Paused && to != Paused {
+            self.goes_on(name);
+        }
         self.complete_if_enough(name);
         true
     }
@@ -167,7 +171,12 @@ impl Model {
             if task.may(TaskStatus::Paused) {
                 let before = task.status;
                 self.set(&reached, TaskStatus::Paused);
-                self.task(&reached).paused_from = Some(before);
+                let now = self.now;
+                let task = self.task(&reached);
+                task.paused_from = Some(before);
+                let [timeout, silence] =
+                    [&mut task.timeout_at, &mut task.silent_at].map(|due| due.take().map(|due| (due - now).max(0)));
+                task.left = Some((timeout, silence));
             }
         }
         true
@@ -189,6 +198,7 @@ impl Model {
             self.set(&reached, if blocked { TaskStatus::Blocked } else { before });
             self.start_unblocked(&reached);
             self.complete_if_enough(&reached);
+            self.goes_on(&reached);
         }
         true
     }

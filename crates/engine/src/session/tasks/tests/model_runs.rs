@@ -25,6 +25,10 @@ impl Model {
     fn clock(&mut self, name: &str) {
         let now = self.now;
         let task = self.task(name);
+        if task.status == TaskStatus::Paused {
+            task.left = Some((task.policy.timeout, task.policy.silence));
+            return;
+        }
         task.timeout_at = task.policy.timeout.map(|ms| now + ms);
         task.silent_at = task.policy.silence.map(|ms| now + ms);
     }
@@ -34,7 +38,7 @@ impl Model {
         task.attempts.last_mut().expect("an attempt").0 = status;
         task.held = false;
         task.thread.retain(|whose| *whose != Whose::Own);
-        (task.timeout_at, task.silent_at, task.cancel_at) = (None, None, None);
+        (task.timeout_at, task.silent_at, task.cancel_at, task.left) = (None, None, None, None);
     }
 
     /// The process died while the attempt of this number was at work in an agent's turn: another one carries the turn on. The
@@ -77,6 +81,9 @@ impl Model {
         if task.silent_at.is_some() {
             task.silent_at = task.policy.silence.map(|ms| now + ms);
         }
+        if let Some((_, silence)) = task.left.as_mut().filter(|(_, silence)| silence.is_some()) {
+            *silence = task.policy.silence;
+        }
     }
 
     pub(super) fn attempt_completed(&mut self, name: &str) {
@@ -99,20 +106,14 @@ impl Model {
             AttemptStatus::Lost => task.policy.retry_lost,
             _ => false,
         };
-        let again = kind
-            && may_help
-            && task.tries() < task.policy.max_attempts
-            && !matches!(task.status, TaskStatus::Paused | TaskStatus::Cancelling);
+        let again =
+            kind && may_help && task.tries() < task.policy.max_attempts && task.status != TaskStatus::Cancelling;
         if task.status == TaskStatus::Cancelling {
             self.settle(name);
+        } else if again && task.status == TaskStatus::Paused {
+            self.task(name).paused_from = Some(TaskStatus::Retrying);
         } else if again {
-            self.set(name, TaskStatus::Retrying);
-            let (now, wait) = (self.now, self.get(name).policy.wait);
-            if wait == 0 {
-                self.retry_now(name);
-            } else {
-                self.task(name).retry_at = Some(now + wait);
-            }
+            self.retry_by_policy(name);
         } else {
             match status {
                 AttemptStatus::Lost => self.set(name, TaskStatus::Lost),
@@ -120,6 +121,26 @@ impl Model {
                 AttemptStatus::TimedOut => self.end(name, TaskStatus::TimedOut),
                 _ => self.end(name, TaskStatus::Failed),
             }
+        }
+    }
+
+    pub(super) fn retry_by_policy(&mut self, name: &str) {
+        self.set(name, TaskStatus::Retrying);
+        let (now, wait) = (self.now, self.get(name).policy.wait);
+        if wait == 0 {
+            self.retry_now(name);
+        } else {
+            self.task(name).retry_at = Some(now + wait);
+        }
+    }
+
+    /// A task that was put aside goes on: its policy has its say about what failed meanwhile, its agent is told to carry on.
+    pub(super) fn goes_on(&mut self, name: &str) {
+        let task = self.get(name);
+        if task.status == TaskStatus::Retrying && task.retry_at.is_none() {
+            self.retry_by_policy(name);
+        } else if task.who == Who::Agent && task.run() == Some(AttemptStatus::Running) {
+            self.heard(name);
         }
     }
 

@@ -1,11 +1,14 @@
 //! Pausing: nothing begins meanwhile, what runs may end, and everything goes on where it stood.
 
+use factum_model::report::{Report, Runner};
 use factum_model::task::TaskStatus::*;
 use serde_json::json;
 
 use super::super::agenda::REACH_MAX;
 use super::board::Board;
+use crate::session::tests::world::model_requested;
 use crate::session::workers::holder;
+use crate::session::{OpenModelRequest, TimerKind, decide_report};
 
 fn pause(board: &mut Board, name: &str, propagation: &str) {
     board.ok("pause_task", json!({ "task_id": name, "propagation": propagation }));
@@ -53,21 +56,59 @@ fn a_run_that_is_given_back_meanwhile_waits_once_it_goes_on() {
 }
 
 #[test]
-fn a_run_that_ends_badly_meanwhile_ends_the_task() {
-    let mut board = Board::new();
-    for (name, expected) in [("failed", Failed), ("lost", Lost)] {
-        let policy = json!({ "max_attempts": 5, "on_lost": "retry" });
-        board.task(name, json!({ "status": "queued", "queue": "q", "retry_policy": policy }));
-        let token = board.claim(name);
-        pause(&mut board, name, "none");
-        match expected {
-            Lost => board.expire(name),
-            _ => drop(board.work("fail_run", name, token, json!({ "error": { "category": "x" } })).expect("accepted")),
+fn a_run_that_ends_badly_meanwhile_ends_the_task_unless_its_policy_has_another() {
+    for (attempts, lost, before, after) in
+        [(1, false, Failed, None), (1, true, Lost, None), (5, false, Paused, Some(2)), (5, true, Paused, Some(2))]
+    {
+        let mut board = Board::new();
+        let policy = json!({ "max_attempts": attempts, "on_lost": "retry" });
+        board.task("t", json!({ "status": "queued", "queue": "q", "retry_policy": policy }));
+        let token = board.claim("t");
+        pause(&mut board, "t", "none");
+        match lost {
+            true => board.expire("t"),
+            false => drop(board.work("fail_run", "t", token, json!({ "error": { "category": "x" } })).expect("ok")),
         }
-        assert_eq!(board.status(name), expected, "nothing begins while it is put aside");
-        board.ok("retry_task", json!({ "task_id": name, "reason": "again" }));
-        assert_eq!(board.status(name), Queued);
+        assert_eq!((board.status("t"), board.attempt("t").attempt_count), (before, 1), "nothing begins meanwhile");
+        match after {
+            Some(count) => {
+                board.crash();
+                resume(&mut board, "t", "none");
+                assert_eq!((board.status("t"), board.attempt("t").attempt_count), (Queued, count));
+            }
+            None => drop(board.ok("retry_task", json!({ "task_id": "t", "reason": "again" }))),
+        }
+        assert_eq!(board.status("t"), Queued);
     }
+}
+
+/// The model is asked again, as after a crash; a report of the run that was cut off changes nothing.
+#[test]
+fn an_agent_stops_at_the_next_safe_point_and_goes_on_from_there() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "queued", "agent": "demo" }));
+    let attempt = board.attempt("t");
+    let (thread_id, turn_id) = (attempt.thread_id.expect("a thread"), attempt.turn_id.expect("a turn"));
+    let runner = Runner { thread_id: thread_id.clone(), turn_id, attempt: 1 };
+    let report = |board: &mut Board, runner: &Runner, report: Report| {
+        board.decide(|state, context| decide_report(state, runner, report, context))
+    };
+    report(&mut board, &runner, model_requested()).expect("an intent");
+    let active = |board: &Board| board.world.state.thread(&thread_id).and_then(|thread| thread.active.clone());
+    let OpenModelRequest { request_id, step_id } = active(&board).and_then(|turn| turn.model_request).expect("open");
+    pause(&mut board, "t", "none");
+    let streamed = Report::ModelStreamed { request_id, step_id, chunks: Vec::new() };
+    for next in [streamed.clone(), model_requested()] {
+        let refusal = report(&mut board, &runner, next).expect_err("it is put aside");
+        assert_eq!(refusal.details["cause"], json!("paused"));
+    }
+    board.crash();
+    resume(&mut board, "t", "none");
+    let attempt = active(&board).expect("a turn").attempt;
+    assert!(attempt > 1, "another run of the turn");
+    report(&mut board, &runner, streamed).expect_err("the run before is over");
+    report(&mut board, &Runner { attempt, ..runner }, model_requested()).expect("it goes on");
+    assert_eq!(board.status("t"), Running);
 }
 
 #[test]
@@ -116,4 +157,35 @@ fn a_pause_overtakes_an_order_to_go_on_that_is_on_its_way() {
     pause(&mut board, "root", "descendants");
     board.carry_on();
     assert!(names.iter().all(|name| board.status(name) == Paused), "somebody paused it last");
+}
+
+#[test]
+fn no_time_passes_for_what_is_put_aside() {
+    let mut board = Board::new();
+    let policy = json!({ "timeout_ms": 100, "inactivity_timeout_ms": 60 });
+    board.task("t", json!({ "status": "queued", "retry_policy": policy }));
+    board.later(40);
+    pause(&mut board, "t", "none");
+    assert_eq!(board.timers(), []);
+    board.pass(1_000);
+    assert_eq!(board.status("t"), Paused);
+    board.crash();
+    resume(&mut board, "t", "none");
+    let left = [(TimerKind::TaskInactivity, "t".to_owned(), 1_060), (TimerKind::TaskTimeout, "t".to_owned(), 1_100)];
+    assert_eq!(board.timers(), left, "20 and 60 were left");
+    board.pass(20);
+    assert_eq!(board.status("t"), TimedOut);
+}
+
+/// A worker may go on and speak while its task is put aside; it is heard.
+#[test]
+fn a_sign_of_life_meanwhile_counts() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "queued", "retry_policy": { "inactivity_timeout_ms": 60 } }));
+    board.later(40);
+    pause(&mut board, "t", "none");
+    let run_id = board.attempt("t").run_id;
+    board.ok("append_task_progress", json!({ "task_id": "t", "run_id": run_id, "percent": 5 }));
+    resume(&mut board, "t", "none");
+    assert_eq!(board.timers(), [(TimerKind::TaskInactivity, "t".to_owned(), 100)]);
 }

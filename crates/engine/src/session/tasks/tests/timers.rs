@@ -81,15 +81,6 @@ fn a_run_that_is_given_back_has_its_whole_time_again() {
 }
 
 #[test]
-fn a_time_goes_on_while_the_task_is_put_aside() {
-    let mut board = with_policy(json!({ "timeout_ms": 100, "max_attempts": 2 }));
-    board.claim("t");
-    board.ok("pause_task", json!({ "task_id": "t" }));
-    board.pass(100);
-    assert_eq!(board.status("t"), TaskStatus::TimedOut, "nothing begins while it is put aside");
-}
-
-#[test]
 fn timers_survive_a_crash_and_none_fires_for_what_is_over() {
     let mut board = with_policy(json!({ "timeout_ms": 100, "inactivity_timeout_ms": 70 }));
     let token = board.claim("t");
