@@ -106,9 +106,11 @@ wire! {
         pub instruction: String,
         #[serde(flatten)]
         pub execution: Execution,
-        /// What each item is about; one item without arguments where there are none.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        /// What each item is about; at least one, and one without arguments where it is absent.
+        #[serde(default = "crate::commands::one_item")]
         pub items: Vec<NewJobItem>,
+        /// `max_runtime` means the same.
+        #[serde(alias = "max_runtime")]
         pub max_runtime_ms: Option<u64>,
         pub max_concurrency: Option<u32>,
         pub max_item_attempts: Option<u32>,

@@ -106,6 +106,9 @@ wire! {
         pub edges: u64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub artifacts: Vec<String>,
+        /// Names of those that are listed by their ids: `required_artifacts` are met by either.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub artifact_names: Vec<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub evidence_refs: Vec<String>,
         #[serde(default)]
@@ -176,7 +179,8 @@ wire! {
         /// Failure categories that are final.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub non_retryable: Vec<String>,
-        /// How long one attempt may take.
+        /// How long one attempt may take. `timeout` means the same.
+        #[serde(alias = "timeout")]
         pub timeout_ms: Option<u64>,
         /// How long an attempt may say nothing.
         pub inactivity_timeout_ms: Option<u64>,

@@ -204,6 +204,13 @@ impl Thread {
         }
     }
 
+    /// Whether it has this turn at hand: the one at work, one that waits, or the last that ended.
+    pub(super) fn remembers(&self, turn_id: &TurnId) -> bool {
+        self.active.as_ref().is_some_and(|turn| turn.turn_id == *turn_id)
+            || self.queue.iter().any(|turn| turn.entry.turn_id == *turn_id)
+            || self.last_outcome.as_ref().is_some_and(|outcome| outcome.turn_id == *turn_id)
+    }
+
     pub fn queue_entries(&self) -> Vec<QueueEntry> {
         self.queue.iter().map(|turn| turn.entry.clone()).collect()
     }

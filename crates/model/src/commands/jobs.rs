@@ -23,13 +23,14 @@ wire! {
         /// Who works on the items; the default agent where neither a queue nor an agent is named.
         #[serde(flatten)]
         pub execution: Execution,
-        /// One item without arguments where there are none.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        /// At least one; one without arguments where it is absent.
+        #[serde(default = "one_item")]
         pub items: Vec<NewJobItem>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
         pub output_schema_ref: Option<String>,
-        /// The batch ends as `timed_out` where it is still at work then.
+        /// The batch ends as `timed_out` where it is still at work then. `max_runtime` means the same.
+        #[serde(alias = "max_runtime")]
         pub max_runtime_ms: Option<u64>,
         /// Items at work at once; 8 where absent.
         pub max_concurrency: Option<u32>,
@@ -179,3 +180,8 @@ wire! {
 
 /// The result is the read model itself.
 pub type GetSubagentJobSummaryResult = crate::read::SubagentJobSummary;
+
+/// What a job is about where nobody says what its items are.
+pub(crate) fn one_item() -> Vec<NewJobItem> {
+    vec![NewJobItem::default()]
+}

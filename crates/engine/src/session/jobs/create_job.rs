@@ -118,6 +118,9 @@ pub(super) fn check_created(fact: &JobCreated, context: &Context<'_>) -> Result<
     if fact.max_runtime_ms == Some(0) {
         return Err(Refusal::invalid("max_runtime_ms must be more than 0"));
     }
+    if fact.items.is_empty() {
+        return Err(Refusal::invalid("a job needs at least one item; leave items out for one without arguments"));
+    }
     let distinct: BTreeSet<&str> = fact.items.iter().map(|item| item.job_item_id.as_str()).collect();
     if distinct.len() < fact.items.len() {
         return Err(Refusal::invalid("every item of a job needs its own job_item_id"));
@@ -143,8 +146,6 @@ pub(super) fn with_agent(execution: &Execution, agent: &str) -> Execution {
 
 /// Items as they are kept, each with an id of its own.
 pub(super) fn inputs(items: &[NewJobItem], context: &mut Context<'_>) -> Vec<JobItemInput> {
-    let one = [NewJobItem::default()];
-    let items = if items.is_empty() { &one } else { items };
     let input = |item: &NewJobItem| JobItemInput {
         job_item_id: item.job_item_id.clone().unwrap_or_else(|| context.job_item_id()),
         arguments: item.arguments.clone(),

@@ -2,7 +2,7 @@
 
 use factum_model::commands::{SpawnSubagent, SpawnSubagentResult};
 use factum_model::events::{SubagentSpawned, ThreadOrigin};
-use factum_model::id::{SubagentId, ThreadId, TurnId};
+use factum_model::id::{SubagentId, ThreadId};
 use factum_model::subagent::SubagentState;
 use factum_model::task::TaskRow;
 use factum_model::{NewEvent, Refusal, Scope};
@@ -90,7 +90,7 @@ impl<'a> Parent<'a> {
         }
         let thread = require_thread(state, named.or(command.parent_thread_id.as_ref()))?;
         takes_input(state, thread)?;
-        if command.parent_turn_id.as_ref().is_some_and(|turn_id| !has_turn(thread, turn_id)) {
+        if command.parent_turn_id.as_ref().is_some_and(|turn_id| !thread.remembers(turn_id)) {
             return Err(Refusal::not_found());
         }
         Ok(Self { thread, subagent: state.subagents.in_thread(&thread.thread_id) })
@@ -99,13 +99,6 @@ impl<'a> Parent<'a> {
     fn depth(&self) -> u32 {
         self.subagent.map_or(0, |parent| parent.record.depth) + 1
     }
-}
-
-/// Whether a thread remembers the turn: it runs, waits, or was the last to end.
-fn has_turn(thread: &Thread, turn_id: &TurnId) -> bool {
-    thread.active.as_ref().is_some_and(|turn| turn.turn_id == *turn_id)
-        || thread.queue.iter().any(|turn| turn.entry.turn_id == *turn_id)
-        || thread.last_outcome.as_ref().is_some_and(|outcome| outcome.turn_id == *turn_id)
 }
 
 fn check_bounds(

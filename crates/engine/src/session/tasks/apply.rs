@@ -95,6 +95,7 @@ fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated
         recoveries: 0,
         edges: 0,
         artifacts: Vec::new(),
+        artifact_names: Vec::new(),
         evidence_refs: Vec::new(),
         delivery_state: DeliveryState::Pending,
         last_error: None,
@@ -211,10 +212,7 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &Fact, at: T
             fact.status
         }
         Fact::RunStatus(fact) => return attempts::checkpoint(task, scope, &fact.checkpoints),
-        Fact::ArtifactChanged(fact) if fact.change == ArtifactChange::Deleted => {
-            return row.artifacts.retain(|name| Some(name) != fact.name.as_ref());
-        }
-        Fact::ArtifactChanged(fact) => return remember(&mut row.artifacts, fact.name.clone()),
+        Fact::ArtifactChanged(fact) => return artifact(row, scope, fact),
         _ => return,
     };
     set_status(tasks, task_id, status, at);
@@ -290,6 +288,20 @@ fn complete(row: &mut TaskRow, fact: &TaskCompleted) {
         remember(&mut row.evidence_refs, Some(evidence.clone()));
     }
     fact.acceptance.clone_into_some(&mut row.acceptance);
+}
+
+/// One entry for each artifact: what an agent here keeps is known by its id, which its edge leads to; what others report is
+/// known by its name.
+fn artifact(row: &mut TaskRow, scope: &Scope, fact: &ArtifactChanged) {
+    let id = scope.turn_id.as_ref().and(scope.artifact_id.as_ref()).map(|id| id.as_str().to_owned());
+    let (entry, name) = if id.is_some() { (id, fact.name.clone()) } else { (fact.name.clone(), None) };
+    if fact.change == ArtifactChange::Deleted {
+        row.artifacts.retain(|known| Some(known) != entry.as_ref());
+        row.artifact_names.retain(|known| Some(known) != name.as_ref());
+    } else {
+        remember(&mut row.artifacts, entry);
+        remember(&mut row.artifact_names, name);
+    }
 }
 
 pub(super) fn remember(list: &mut Vec<String>, name: Option<String>) {

@@ -3,11 +3,13 @@
 use factum_model::Refusal;
 use factum_model::commands::{CompleteTask, TaskResult};
 use factum_model::events::{TaskAttemptCompleted, TaskCompleted};
+use factum_model::id::TaskId;
 use factum_model::task::*;
 
 use super::append_task_progress::require_run;
 use super::apply::remember;
 use super::draft::Draft;
+use super::finish_attempt::settle_cancelled;
 use super::reconcile;
 use super::start_task::require_move;
 use crate::context::{Context, Decision, check};
@@ -37,7 +39,7 @@ pub fn complete_task(
         remember(&mut told.row.evidence_refs, Some(evidence.clone()));
     }
     if !command.criteria.is_empty() {
-        reconcile::settle_criteria(told.row.acceptance.get_or_insert_default(), &command.criteria);
+        reconcile::settle_criteria(told.row.acceptance.get_or_insert_default(), &command.criteria)?;
     }
     // Whoever holds the run may end it by this; so may anybody where nobody holds it and no agent is at work.
     let held = task.lease.is_some() || task.open_run().is_some_and(|attempt| attempt.turn_id.is_some());
@@ -56,6 +58,11 @@ pub fn complete_task(
         };
         draft.push(draft.run_scope(task_id), fact);
     }
+    if task.row.status == TaskStatus::Cancelling {
+        // That its work ended well does not undo that somebody wanted it to end: as with `complete_run`.
+        settle_cancelled(&mut draft, task_id);
+        return Ok(answer(draft, task_id));
+    }
     let fact = TaskCompleted {
         status: TaskStatus::Completed,
         completed_by: draft.context.caller.to_owned(),
@@ -68,9 +75,13 @@ pub fn complete_task(
         native_status: command.native_status.clone(),
     };
     draft.completed(task_id, fact);
-    Ok(draft.finish(|draft| TaskResult {
+    Ok(answer(draft, task_id))
+}
+
+fn answer(draft: Draft<'_, '_>, task_id: &TaskId) -> Decision<TaskResult> {
+    draft.finish(|draft| TaskResult {
         task_id: task_id.clone(),
         status: draft.status(task_id),
         sequence: draft.sequence(),
-    }))
+    })
 }

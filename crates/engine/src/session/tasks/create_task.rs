@@ -44,6 +44,7 @@ pub fn create_task(
         Err(refusal) if refusal.code != ErrorCode::NotFound => return Err(refusal),
         Err(_) => {}
     }
+    check_place(state, command)?;
     check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
     let root = place(&mut draft, command)?;
     draft.push(scope(&draft, &task_id, command), created(&draft, status, root, command));
@@ -89,6 +90,20 @@ fn initial_status(command: &CreateTask) -> Result<TaskStatus, Refusal> {
             Err(Refusal::invalid("a new task is draft, accepted or queued").with("status", status.as_str()))
         }
     }
+}
+
+/// The thread and the turn it is said to come from are the session's. A thread remembers the turn it works on, those that
+/// wait, and the last that ended.
+fn check_place(state: &SessionState, command: &CreateTask) -> Result<(), Refusal> {
+    let mut threads = state.threads.iter().filter(|thread| match &command.thread_id {
+        Some(thread_id) => thread.thread_id == *thread_id,
+        None => true,
+    });
+    let known = match &command.turn_id {
+        Some(turn_id) => threads.any(|thread| thread.remembers(turn_id)),
+        None => command.thread_id.is_none() || threads.next().is_some(),
+    };
+    if known { Ok(()) } else { Err(Refusal::not_found()) }
 }
 
 /// Where in the graph it goes: the root it belongs to, or none where it is its own.

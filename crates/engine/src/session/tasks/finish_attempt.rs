@@ -136,7 +136,7 @@ pub(super) const TIMEOUT: &str = "timeout";
 pub(super) const INACTIVE: &str = "inactivity_timeout";
 
 /// A task that is being cancelled ends with its last run, once nothing below it is open.
-fn settle_cancelled(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
+pub(super) fn settle_cancelled(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
     if draft.tasks.open_below(task_id) == 0 {
         let reason = draft.tasks.get(task_id).and_then(|task| task.row.status_reason.clone());
         let by = draft.context.caller.to_owned();

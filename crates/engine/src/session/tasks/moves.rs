@@ -79,7 +79,8 @@ pub fn moves(from: TaskStatus) -> &'static [TaskStatus] {
             Unknown,
         ],
         Retrying => &[Queued, Preparing, Running, WaitingResource, Blocked, Paused, Cancelling, Cancelled, Failed],
-        // Work that was under way settles, and may settle as anything it could have come to.
+        // Work that was under way settles, and whatever is said of its end, the task is cancelled by it; logs of older
+        // versions have the others too.
         Cancelling => &[Cancelled, TimedOut, Failed, Completed],
         Lost | Stale | Unknown => &[
             Queued,

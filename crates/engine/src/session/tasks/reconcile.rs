@@ -1,5 +1,7 @@
 //! Whether a task may complete: what it needs, and what of that is missing (CONTRACT, "Completion").
 
+use std::collections::BTreeSet;
+
 use factum_model::Refusal;
 use factum_model::events::TaskCompleted;
 use factum_model::id::TaskId;
@@ -20,7 +22,8 @@ pub(super) const AWAITS_OWNER: &str = "the run completed; complete_task or retry
 pub(super) fn missing(state: &SessionState, tasks: &Tasks, task: &Task, run_counts: bool) -> Vec<Value> {
     let mut missing = Vec::new();
     if let Some(acceptance) = &task.row.acceptance {
-        for name in acceptance.required_artifacts.iter().filter(|name| !task.row.artifacts.contains(name)) {
+        let made = |name: &String| task.row.artifacts.contains(name) || task.row.artifact_names.contains(name);
+        for name in acceptance.required_artifacts.iter().filter(|name| !made(name)) {
             missing.push(json!({ "kind": "artifact", "name": name }));
         }
         let has = |kind: &String| {
@@ -80,18 +83,24 @@ pub(super) fn require_nothing_missing(missing: Vec<Value>, task: &Task) -> Resul
         .with("missing", missing))
 }
 
-/// Takes over how criteria came out; those not named stay as they are, unknown ones are added.
-pub(super) fn settle_criteria(acceptance: &mut Acceptance, outcomes: &[Criterion]) {
+/// Takes over how criteria came out; those not named stay as they are. Each is named once, and is one of the task's: what it
+/// needs is said by its acceptance, not by whoever completes it.
+pub(super) fn settle_criteria(acceptance: &mut Acceptance, outcomes: &[Criterion]) -> Result<(), Refusal> {
+    let mut named = BTreeSet::new();
     for outcome in outcomes {
-        match acceptance.criteria.iter_mut().find(|criterion| criterion.criterion_id == outcome.criterion_id) {
-            Some(criterion) => {
-                criterion.state = outcome.state;
-                criterion.evidence_ref = outcome.evidence_ref.clone().or(criterion.evidence_ref.take());
-                criterion.note = outcome.note.clone().or(criterion.note.take());
-            }
-            None => acceptance.criteria.push(outcome.clone()),
+        let criterion_id = outcome.criterion_id.as_str();
+        if !named.insert(criterion_id) {
+            return Err(Refusal::invalid("a criterion is named twice").with("criterion_id", criterion_id));
         }
+        let known = acceptance.criteria.iter_mut().find(|criterion| criterion.criterion_id == criterion_id);
+        let criterion = known.ok_or_else(|| {
+            Refusal::invalid("the task has no such criterion; update_task adds one").with("criterion_id", criterion_id)
+        })?;
+        criterion.state = outcome.state;
+        criterion.evidence_ref = outcome.evidence_ref.clone().or(criterion.evidence_ref.take());
+        criterion.note = outcome.note.clone().or(criterion.note.take());
     }
+    Ok(())
 }
 
 /// Whether the owner said beforehand that this is enough: the run completed and nothing is missing.

@@ -168,7 +168,7 @@ pub(in super::super) fn complete_run(
     }
     if !command.criteria.is_empty() {
         let mut acceptance = task.row.acceptance.clone().unwrap_or_default();
-        settle_criteria(&mut acceptance, &command.criteria);
+        settle_criteria(&mut acceptance, &command.criteria)?;
         let updated_by = draft.context.caller.to_owned();
         let fact = TaskUpdated { updated_by, acceptance: Some(acceptance), ..TaskUpdated::default() };
         draft.push(draft.run_scope(&task_id), fact);

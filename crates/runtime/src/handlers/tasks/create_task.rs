@@ -8,7 +8,7 @@ use factum_model::commands::{CreateTask, CreateTaskResult};
 use factum_model::id::{SessionId, TaskId};
 use factum_model::task::TaskRow;
 
-use super::{STALE_TRIES_MAX, is_stale};
+use super::{STALE_TRIES_MAX, is_stale, other_session};
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::idempotency::{Repeat, own_id_key};
@@ -70,8 +70,7 @@ fn target(command: &CreateTask, rows: &[TaskRow]) -> Result<Option<SessionId>, R
         let row = rows.iter().find(|row| row.task_id == *task_id).ok_or_else(Refusal::not_found)?;
         match &session_id {
             Some(session_id) if *session_id != row.session_id => {
-                return Err(Refusal::invalid("a task and those it is below or behind belong to one session")
-                    .with("task_id", task_id.as_str()));
+                return Err(other_session(task_id));
             }
             _ => session_id = Some(row.session_id.clone()),
         }

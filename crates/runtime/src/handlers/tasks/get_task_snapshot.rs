@@ -14,6 +14,10 @@ use crate::runtime::Runtime;
 impl Handle<GetTaskSnapshot> for Runtime {
     async fn handle(&self, caller: &Caller, command: GetTaskSnapshot) -> Result<TaskSnapshot, Refusal> {
         let limit = page_limit(command.limit)?;
+        if let Some(root) = &command.root_task_id {
+            let row = self.task_row(caller, root).await?;
+            row.filter(|row| row.session_id == command.session_id).ok_or_else(Refusal::not_found)?;
+        }
         let read = |state: &SessionState| task_snapshot(state, command.root_task_id.as_ref(), limit);
         self.look(&caller.account, &command.session_id, read).await.map(|(snapshot, _)| snapshot)
     }

@@ -8,6 +8,7 @@ use factum_model::commands::*;
 use factum_model::id::TaskId;
 use factum_model::task::{Edge, Relationship, TaskRow};
 
+use super::other_session;
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::runtime::Runtime;
@@ -15,7 +16,15 @@ use crate::runtime::Runtime;
 impl Handle<LinkTasks> for Runtime {
     async fn handle(&self, caller: &Caller, command: LinkTasks) -> Result<LinkTasksResult, Refusal> {
         let (named, edge) = self.edge(caller, &command.from, &command.to, command.relationship).await?;
+        use Relationship::{BlockedBy, Blocks, Child, Parent, SourceTask};
+        let between_tasks = matches!(command.relationship, Parent | Child | Blocks | BlockedBy | SourceTask);
         let decide = |state: &SessionState, rows: &[TaskRow], command: &LinkTasks, context: &mut Context<'_>| {
+            // Two graphs cannot be linked, however visible both are; only a task that is not there is not found.
+            let here = rows.first().map(|row| &row.session_id);
+            let other = rows.iter().find(|row| between_tasks && Some(&row.session_id) != here);
+            if let Some(other) = other {
+                return Err(other_session(&other.task_id));
+            }
             link_tasks(state, rows, edge.as_ref(), command, context)
         };
         self.mutate_task(caller, &named, &command, decide).await

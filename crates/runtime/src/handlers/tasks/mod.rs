@@ -78,6 +78,11 @@ impl Runtime {
     }
 }
 
+/// The refusal of an edge to a task of another session.
+fn other_session(task_id: &TaskId) -> Refusal {
+    Refusal::invalid("a task and those it is below or behind belong to one session").with("task_id", task_id.as_str())
+}
+
 /// Whether a row was older than the state it was used with.
 pub(crate) fn is_stale(refusal: &Refusal) -> bool {
     refusal.code == ErrorCode::Unavailable && refusal.details.get("cause").is_some_and(|cause| cause == "stale_row")

@@ -1,6 +1,7 @@
 //! Tasks through the shell: found by id alone, listed by page, carried through restarts and timers.
 
 mod graph;
+mod helpers;
 mod lists;
 mod recovery;
 

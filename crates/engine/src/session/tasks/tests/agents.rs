@@ -244,11 +244,12 @@ fn without_room_for_a_thread_an_unblocked_task_waits_and_says_so() {
 /// Seed 000: artifacts are refs and graph edges, so what an agent makes for a task is found from the task.
 #[test]
 fn what_its_agent_keeps_belongs_to_the_task() {
-    let mut board = with_agent(json!({}));
+    let acceptance = json!({ "required_artifacts": ["report.txt"] });
+    let mut board = with_agent(json!({ "auto_complete": true, "acceptance": acceptance }));
     board.turn_keeps("t", "report.txt");
     let task = board.world.state.tasks.get(&crate::session::tests::world::id("t")).expect("a task");
     let artifact_id = board.last.iter().find_map(|event| event.scope.artifact_id.clone()).expect("an artifact");
-    assert_eq!(task.row.artifacts, ["report.txt", artifact_id.as_str()], "by its name and by its id");
+    assert_eq!(task.row.artifacts, [artifact_id.as_str()], "one entry for one artifact");
     let kinds: Vec<(Relationship, EdgeStatus)> = board
         .last
         .iter()
@@ -259,6 +260,8 @@ fn what_its_agent_keeps_belongs_to_the_task() {
         .collect();
     assert_eq!(kinds, [(Relationship::ProducedArtifact, EdgeStatus::Active)]);
     board.crash();
+    board.turn_completes("t");
+    assert_eq!(board.status("t"), Completed, "what it requires is asked for by name");
 }
 
 /// A graph may have more tasks than a session may have threads, as long as not all of them are at work at once.

@@ -108,3 +108,33 @@ fn what_a_worker_can_make_a_task_remember() {
     let known = json!({ "progress": { "counters": { "c0_0": 9 } } });
     board.work("report_run", "t", token, known).expect("one that is known is counted once");
 }
+
+#[test]
+fn the_thread_and_the_turn_it_comes_from_are_the_session_s() {
+    let mut board = Board::new();
+    board.task("a", json!({ "status": "queued", "agent": "demo" }));
+    let attempt = board.attempt("a");
+    let main = board.world.state.threads[0].thread_id.clone();
+    let table = [
+        (json!({ "thread_id": main }), true),
+        (json!({ "thread_id": "thr_none" }), false),
+        (json!({ "turn_id": attempt.turn_id }), true),
+        (json!({ "turn_id": attempt.turn_id, "thread_id": attempt.thread_id }), true),
+        (json!({ "turn_id": attempt.turn_id, "thread_id": main }), false),
+        (json!({ "turn_id": "turn_none" }), false),
+    ];
+    for (mut params, known) in table {
+        params["objective"] = json!("do it");
+        let told = board.call("create_task", params.clone());
+        let expected = if known { None } else { Some(factum_model::Refusal::not_found()) };
+        assert_eq!(told.err(), expected, "{params}");
+    }
+}
+
+/// CONTRACT names it `timeout`, and units stand last here.
+#[test]
+fn the_contract_s_name_of_a_timeout_is_understood() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "queued", "retry_policy": { "timeout": 5 } }));
+    assert_eq!(board.timers(), [(crate::session::TimerKind::TaskTimeout, "t".to_owned(), 5)]);
+}

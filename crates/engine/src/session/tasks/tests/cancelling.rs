@@ -94,20 +94,6 @@ fn work_under_way_has_some_time_to_settle() {
 }
 
 #[test]
-fn work_under_way_may_settle_as_anything() {
-    let ends =
-        [("complete_task", json!({}), Completed), ("fail_task", json!({ "error": { "category": "x" } }), Cancelled)];
-    for (command, mut params, expected) in ends {
-        let mut board = Board::new();
-        board.task("t", json!({ "status": "queued", "retry_policy": { "max_attempts": 9 } }));
-        cancel(&mut board, "t", "none");
-        params["task_id"] = json!("t");
-        board.ok(command, params);
-        assert_eq!((board.status("t"), board.timers()), (expected, vec![]), "{command}");
-    }
-}
-
-#[test]
 fn a_second_order_may_reach_further() {
     let mut board = family();
     cancel(&mut board, "p", "none");
@@ -157,4 +143,19 @@ fn a_large_graph_is_cancelled_in_pieces_and_a_crash_forgets_none() {
     assert_eq!(board.status("root"), Cancelled);
     assert!(names.iter().all(|name| board.status(name) == Cancelled));
     super::invariants::check_index(&board);
+}
+
+/// One rule, whoever says how the work ended: the intent to cancel stays.
+#[test]
+fn work_that_ends_while_it_is_cancelled_ends_as_cancelled() {
+    let error = json!({ "category": "x" });
+    for (command, params) in [("complete_task", json!({})), ("fail_task", json!({ "error": error }))] {
+        let mut board = Board::new();
+        board.task("t", json!({ "status": "queued", "retry_policy": { "max_attempts": 9 } }));
+        board.ok("cancel_task", json!({ "task_id": "t", "reason": "enough" }));
+        let mut params = params;
+        params["task_id"] = json!("t");
+        assert_eq!(board.ok(command, params)["status"], json!("cancelled"), "{command}");
+        assert_eq!((board.known("t").status_reason.as_deref(), board.timers()), (Some("enough"), vec![]));
+    }
 }

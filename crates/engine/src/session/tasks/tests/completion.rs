@@ -208,3 +208,25 @@ fn an_artifact_that_a_worker_reports_is_there_until_it_is_deleted() {
     board.work("complete_run", "t", token, json!({})).expect("accepted");
     assert_eq!(board.status("t"), Completed);
 }
+
+/// What a task needs is said by its acceptance, not by whoever completes it.
+#[test]
+fn only_the_task_s_own_criteria_are_told_and_each_once() {
+    let mut board = Board::new();
+    let acceptance = json!({ "criteria": [{ "criterion_id": "builds" }] });
+    board.task("t", json!({ "status": "queued", "queue": "q", "acceptance": acceptance }));
+    let token = board.claim("t");
+    let run_id = board.attempt("t").run_id;
+    for (criteria, expected) in [(["builds", "builds"], "named twice"), (["builds", "shines"], "no such criterion")] {
+        let told = criteria.map(|id| json!({ "criterion_id": id, "state": "met" }));
+        let commands = [
+            ("complete_task", json!({ "task_id": "t", "run_id": run_id, "lease_token": token, "criteria": told })),
+            ("complete_run", json!({ "run_id": run_id, "lease_token": token, "criteria": told })),
+        ];
+        for (command, params) in commands {
+            board.world.caller = super::board::WORKER;
+            let refusal = board.refused(command, params);
+            assert!(refusal.message.contains(expected), "{command}: {refusal:?}");
+        }
+    }
+}

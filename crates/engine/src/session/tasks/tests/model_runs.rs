@@ -194,7 +194,10 @@ impl Model {
         if task.run().is_some() {
             self.close(name, AttemptStatus::Completed);
         }
-        self.end(name, TaskStatus::Completed);
+        match self.get(name).status {
+            TaskStatus::Cancelling => self.settle(name),
+            _ => self.end(name, TaskStatus::Completed),
+        }
         true
     }
 

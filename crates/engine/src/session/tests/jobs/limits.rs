@@ -86,3 +86,13 @@ fn jobs_at_work_and_what_they_keep() {
     world.end_item("j1", 1, None);
     world.create_job(json!({ "items": item(100) })).expect("there is room again");
 }
+
+#[test]
+fn a_job_has_items_and_one_where_nobody_says_which() {
+    let mut world = World::idle();
+    let told = world.create_job_told(json!({ "items": [] }));
+    assert!(told[0].starts_with("refused invalid_params: a job needs at least one item"), "{told:?}");
+    world.create_job(json!({ "job_id": "j1", "max_runtime": 5 })).expect("created");
+    let record = world.record("j1");
+    assert_eq!((record.progress.total, record.max_runtime_ms), (1, Some(5)), "by the contract's name too");
+}

@@ -70,11 +70,15 @@ pub(super) struct Create {
 
 pub(super) async fn run(create: Create, here: &Here) -> Result<()> {
     let item = |arguments| NewJobItem { job_item_id: None, arguments: Some(arguments), input_ref: None };
+    let mut items: Vec<NewJobItem> = create.items.read()?.into_iter().map(item).collect();
+    if items.is_empty() {
+        items.push(NewJobItem::default());
+    }
     let job = JobTemplate {
         title: create.title.clone(),
         instruction: create.instruction,
         execution: create.execution.into_execution(false),
-        items: create.items.read()?.into_iter().map(item).collect(),
+        items,
         max_runtime_ms: create.max_runtime,
         max_concurrency: create.concurrency,
         max_item_attempts: create.attempts,
