@@ -29,6 +29,11 @@ fn chunks(first: &'static str, rest: impl futures::Stream<Item = &'static str> +
     Body::from_stream(all.map(|chunk| Ok::<_, Infallible>(Bytes::from_static(chunk.as_bytes()))))
 }
 
+/// In large pieces, so that the connection is full and the reader's turn comes before its time is over on any machine.
+fn endless() -> Body {
+    Body::from_stream(stream::repeat(Bytes::from(vec![b'x'; 1 << 16])).map(Ok::<_, Infallible>))
+}
+
 /// One piece every few milliseconds, without an end: never silent, never done.
 fn dripping(piece: &'static str) -> impl futures::Stream<Item = &'static str> + Send {
     let ticks = tokio::time::interval(Duration::from_millis(20));
@@ -46,7 +51,7 @@ async fn url(path: &str) -> String {
     let router = Router::new()
         .route("/fits", get(|| async { "x".repeat(1000) }))
         .route("/announced", get(|| async { "x".repeat(1001) }))
-        .route("/endless", get(|| async { chunks("", stream::repeat("xxxxxxxxxxxxxxxx")) }))
+        .route("/endless", get(|| async { endless() }))
         .route("/hanging", get(|| async { chunks("x", stream::pending()) }))
         .route("/dripping", get(|| async { chunks("x", dripping("x")) }))
         .route("/mute", get(|| async { futures::future::pending::<&str>().await }))
