@@ -236,6 +236,12 @@ impl Suite<'_> {
     }
 
     async fn own_ids(&mut self) {
+        // What a turn names and is missing comes to be.
+        for thread in ["thread_mine", "thread_other"] {
+            let params =
+                json!({ "session_id": "sess_mine", "thread_id": thread, "agent": "waiting", "input": text("x") });
+            self.call("submit_turn", params).await;
+        }
         let mine = json!({ "session_id": "my-session", "title": "Mine", "metadata": { "a": [1, { "b": null }] } });
         self.call("create_session", mine.clone()).await;
         self.call("create_session", mine).await;
@@ -276,7 +282,6 @@ impl Suite<'_> {
             "job": { "instruction": "x" },
         });
         for method in [
-            "submit_turn",
             "interrupt_turn",
             "resume_thread",
             "remove_queued_turn",

@@ -138,9 +138,10 @@ async fn server_with_channels() -> (tempfile::TempDir, Server, [String; 4]) {
     let private = channel_with_bob(&ann).await;
     let public = create(&ann, json!({ "visibility": "public" })).await;
     let deleted = channel_with_bob(&ann).await;
-    for channel in [&private, &public, &deleted] {
+    for channel in [&private, &deleted] {
         publish(&ann, channel, "a secret").await;
     }
+    publish(&ann, &public, "for all").await;
     let params = json!({ "peer": "agent://bob", "parts": text("a secret") });
     let direct = ann.call("channels/publish", params).await.unwrap();
     ann.call("channels/delete", json!({ "channelId": deleted })).await.unwrap();
@@ -212,6 +213,7 @@ async fn lists_show_nothing_of_private_channels() {
     for outsider in [EVE, "dev:agent://ann@other"] {
         let feed = server.http(Some(outsider)).json("/v1/feed").await;
         assert!(!feed.to_string().contains("a secret"), "{feed}");
+        assert_eq!(feed.to_string().contains("for all"), outsider == EVE, "{feed}");
     }
     let feed = server.http(Some(ANN)).json("/v1/feed").await;
     assert!(feed.to_string().contains("a secret"), "{feed}");

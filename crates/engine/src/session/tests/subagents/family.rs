@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::story::story;
 use super::super::world::*;
 use crate::session::subagents::{self, SubagentRow, Within, keys};
-use crate::session::{Timer, TimerKind, decide_report, fire_timer, keys as session_keys};
+use crate::session::{Timer, TimerKind, decide_report, fire_timer, keys as session_keys, left_thread_key};
 use crate::{Context, Decision, IndexChange};
 
 pub(in crate::session::tests) fn spawn(world: &mut World, id: &str, parent: Option<&str>) -> Vec<String> {
@@ -52,6 +52,10 @@ pub(in crate::session::tests) fn close(world: &mut World, id: &str, grace_ms: Op
 /// Submits a turn to its thread as anybody may.
 pub(super) fn submit_to(world: &mut World, id: &str) -> Vec<String> {
     let thread_id = row(world, id).expect("a row of a child agent").thread_id;
+    // As the shell does: a thread that has left is not opened again.
+    if world.index.contains_key(&left_thread_key(ACCOUNT, &super::super::world::id("s1"), &thread_id)) {
+        return refused(&Refusal::not_found());
+    }
     without_ids(world.submit_told(json!({ "thread_id": thread_id })))
 }
 
