@@ -1,6 +1,6 @@
 //! What is remembered of a peer between commands: who it is, what it follows and up to where, and what it was asked to decide.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use factum_model::id::{ActionId, ChannelId, SessionId};
 use factum_model::peer::{
@@ -67,6 +67,14 @@ pub struct Followed {
 pub struct Bridged {
     pub entry: PermissionBridge,
     pub scope: Scope,
+}
+
+impl Peer {
+    /// The sessions that it was asked to decide something in, and has not.
+    pub fn asked_about(&self) -> BTreeSet<SessionId> {
+        let open = self.bridge.iter().filter(|bridged| bridged.entry.decision.is_none());
+        open.filter_map(|bridged| bridged.entry.session_id.clone()).collect()
+    }
 }
 
 impl PeerState {

@@ -54,7 +54,7 @@ pub use read_model::{queue_snapshot, session_snapshot, step_view, thread_read_mo
 pub use recover::recover;
 pub use remove_queued_turn::remove_queued_turn;
 pub use report::decide_report;
-pub use respond_action::{CHANNEL_SCOPED, respond_action};
+pub use respond_action::{CHANNEL_SCOPED, refuse_for_closed_channel, respond_action};
 pub use resting::left_thread_key;
 pub use resume_thread::resume_thread;
 pub use state::{ActiveTurn, CallState, OpenAction, OpenCall, OpenModelRequest, SessionState, Shell, Thread};

@@ -2,6 +2,7 @@
 
 use factum_model::commands::{RespondAction, RespondActionResult};
 use factum_model::events::{ActionResolved, ActionType, ResolutionSource, ToolFailed, ToolOutcome, ToolResult};
+use factum_model::id::ActionId;
 use factum_model::value::Status;
 use factum_model::{ErrorCode, NewEvent, Refusal, Scope};
 use serde_json::{Value, json};
@@ -52,6 +53,26 @@ pub fn respond_action(
     let output =
         RespondActionResult { action_id: command.action_id.clone(), decision: command.decision.clone(), sequence };
     Ok(Decision { output, events })
+}
+
+/// Nobody is left who may decide: the channel that alone could is closed for good. Never an approval.
+pub fn refuse_for_closed_channel(
+    state: &SessionState,
+    action_id: &ActionId,
+    context: &mut Context<'_>,
+) -> Result<Decision<()>, Refusal> {
+    let shell = require_session(state)?;
+    let mut events = Vec::new();
+    if let Some(action) = state.action(action_id).filter(|action| action.decided_through.is_some()) {
+        let payload = json!({ "reason": "the remote channel that decides was closed" });
+        let source = ResolutionSource::Policy;
+        let answer = Answer { decision: "deny", payload: Some(&payload), by: context.caller, source };
+        resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
+        if let Some(turn_id) = &action.turn_id {
+            actions_changed(state, turn_id, context, &mut events);
+        }
+    }
+    Ok(Decision { events, output: () })
 }
 
 /// Seed 000: what a peer asked for is not approved privately elsewhere. Which channel it is stays with those who have it.

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use factum_engine::peers::{PeerState, Question, forward_permission, keys, refuse_permission, return_permission};
-use factum_engine::session::{ActionRow, CHANNEL_SCOPED, SessionState, keys as session_keys, open_questions};
+use factum_engine::session::{
+    ActionRow, CHANNEL_SCOPED, SessionState, keys as session_keys, open_questions, refuse_for_closed_channel,
+};
 use factum_engine::{Context, Decision};
 use factum_model::commands::RespondAction;
 use factum_model::events::ActionResolved;
@@ -78,9 +80,13 @@ impl Runtime {
         let asked = |state: &PeerState| {
             let bridge = state.peer.iter().flat_map(|peer| &peer.bridge);
             let here = bridge.filter(|bridged| bridged.entry.session_id.as_ref() == Some(session_id));
-            Ok(here.map(|it| (it.entry.action_id.clone(), it.entry.decision.is_none())).collect::<Vec<_>>())
+            let asked: Vec<_> = here.map(|it| (it.entry.action_id.clone(), it.entry.decision.is_none())).collect();
+            Ok((asked, state.peer.as_ref().is_some_and(|peer| peer.closed)))
         };
-        let (asked, _) = self.look(account, channel_id, asked).await?;
+        let ((asked, closed), _) = self.look(account, channel_id, asked).await?;
+        if closed {
+            self.refuse_what_it_decides(account, session_id, channel_id, questions).await?;
+        }
         let known = |question: &Question| {
             asked.iter().any(|(action_id, _)| Some(action_id) == question.scope.action_id.as_ref())
         };
@@ -96,6 +102,24 @@ impl Runtime {
                 return_permission(state, action_id, &resolved, through_channel, context)
             };
             self.on_channel(account, channel_id, give).await?;
+        }
+        Ok(())
+    }
+
+    /// A channel that left for good decides nothing any more, and nobody else may in its place.
+    async fn refuse_what_it_decides(
+        &self,
+        account: &Arc<str>,
+        session_id: &SessionId,
+        channel_id: &ChannelId,
+        questions: &[(Question, Option<ChannelId>)],
+    ) -> Result<(), Refusal> {
+        let actor = Actor { principal: BRIDGE, trace: &Trace::default(), through: None };
+        for (question, _) in questions.iter().filter(|(_, decided)| decided.as_ref() == Some(channel_id)) {
+            let Some(action_id) = &question.scope.action_id else { continue };
+            let refuse =
+                |state: &SessionState, context: &mut Context<'_>| refuse_for_closed_channel(state, action_id, context);
+            self.execute(account, session_id, &actor, &Accept::default(), refuse).await?;
         }
         Ok(())
     }
@@ -157,5 +181,7 @@ impl Runtime {
         if let Err(error) = recorded {
             tracing::warn!(action_id = %command.action_id, %error, "a decision elsewhere could not be recorded");
         }
+        // A crash may have come between the end of the channel and the end of what it was to decide.
+        self.bridge_all(&caller.account, std::slice::from_ref(session_id)).await;
     }
 }

@@ -1,7 +1,7 @@
-//! `close_channel`.
+//! `close_channel`. What the channel alone could decide is refused with it.
 
 use factum_engine::Context;
-use factum_engine::peers::{PeerState, close_channel};
+use factum_engine::peers::{Peer, PeerState, close_channel};
 use factum_model::Refusal;
 use factum_model::commands::{CloseChannel, CloseChannelResult};
 
@@ -23,7 +23,11 @@ impl Handle<CloseChannel> for Runtime {
             self.0.presence.forget(&key);
             Ok(decision)
         };
-        let outcome = self.execute(&caller.account, &command.channel_id, &caller.actor(), &accept, decide).await;
-        outcome.map(|(result, _)| result)
+        let account = &caller.account;
+        let (result, _) = self.execute(account, &command.channel_id, &caller.actor(), &accept, decide).await?;
+        let sessions = |state: &PeerState| Ok(state.peer.iter().flat_map(Peer::asked_about).collect::<Vec<_>>());
+        let (sessions, _) = self.look(account, &command.channel_id, sessions).await?;
+        self.bridge_all(account, &sessions).await;
+        Ok(result)
     }
 }

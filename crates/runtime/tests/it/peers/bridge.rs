@@ -144,3 +144,16 @@ async fn a_question_that_runs_out_comes_back_as_a_timeout() {
     let facts = ["decision", "source", "decided_by", "decided_on"].map(|name| returned["payload"][name].clone());
     assert_eq!(facts, ["deny", "timeout", "runtime://timer", "local"].map(|word| json!(word)));
 }
+
+/// Whoever leaves for good decides nothing any more; nobody may in its place, so it is a no, and the work goes on.
+#[tokio::test]
+async fn a_channel_that_closes_refuses_what_it_alone_could_decide() {
+    let port = Port::new().await;
+    let (session, question) = asked(&port).await;
+    port.call_as(&port.alice, "close_channel", json!({ "channel_id": "c" })).await.unwrap();
+    let refused = port.call_as(&port.alice, "respond_action", decision(&question, "allow")).await.unwrap_err();
+    assert_eq!((refused.code, &refused.details["decision"]), (ErrorCode::Conflict, &json!("deny")));
+    assert_eq!(refused.details["source"], "policy");
+    let thread = port.call_as(&port.alice, "get_thread_read", json!({ "session_id": session })).await.unwrap();
+    assert_eq!(thread["pending_actions"], json!([]), "{thread}");
+}
