@@ -149,8 +149,14 @@ async fn a_question_crosses_over_and_its_answer_comes_back() {
     assert_eq!(done["artifacts"], json!(["response"]), "{done}");
     let page = json!({ "session_id": task["session_id"], "limit": 1000 });
     let events = south.call("read_events", page).await.unwrap();
-    let made = events["events"].as_array().unwrap().iter().find(|event| event["type"] == "artifact.changed").unwrap();
+    // It is seen as it grows; the last of them is the whole.
+    let made = events["events"].as_array().unwrap().iter().rfind(|event| event["type"] == "artifact.changed").unwrap();
     assert!(made["payload"]["content"]["preview"].to_string().contains("Ada"), "{made}");
+    let events = events["events"].as_array().unwrap();
+    let updates = events.iter().filter(|event| event["type"] == "channel.peer_task.updated");
+    let states: Vec<&str> = updates.filter_map(|event| event["payload"]["recovery"].as_str()).collect();
+    let waited = states.iter().filter(|state| **state == "waiting_input").count();
+    assert_eq!(waited, 1, "how it stood before the answer is not told again behind it: {states:?}");
 }
 
 #[tokio::test]

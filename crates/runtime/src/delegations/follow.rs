@@ -47,6 +47,9 @@ impl Drive {
                     self.after = stream.position();
                     self.backoff.changed();
                     if waits(recovery) || recovery == PeerRecovery::CompletedUnreconciled {
+                        // What comes next is an answer or an end. A stream that went on from here would begin with how
+                        // the task stood before that.
+                        self.after = None;
                         return Ok(());
                     }
                 }
@@ -62,6 +65,7 @@ impl Drive {
             Ok(view) => {
                 let native_status = Some(view.native_status.clone());
                 self.saw(view).await?;
+                self.after = None;
                 if native_status != delegation.peer_task.native_status {
                     self.backoff.changed();
                     return Ok(());
