@@ -8,10 +8,10 @@ use factum_model::{NewEvent, Refusal};
 use super::lookup::{active_turn, require_session};
 use super::respond_action::{Answer, resolve};
 use super::state::SessionState;
-use super::tasks::actions_changed;
 use super::tasks::inbound::decided_here;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::Verdict;
+use super::waiting::actions_changed;
 use crate::context::{Context, Decision};
 
 /// Decides nothing where the action is resolved already or its time has not come: timers may fire late or twice.

@@ -35,6 +35,7 @@ mod turn_end;
 mod turn_start;
 mod update_session;
 mod verdict;
+mod waiting;
 pub mod workers;
 
 #[cfg(test)]

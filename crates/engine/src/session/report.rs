@@ -56,7 +56,7 @@ pub fn decide_report(
             bind_actions(turn, &mut events);
             super::tasks::artifacts_produced(state, &turn.turn_id, context, &mut events);
             if gated > 0 {
-                super::tasks::actions_changed(state, &turn.turn_id, context, &mut events);
+                super::waiting::actions_changed(state, &turn.turn_id, context, &mut events);
             }
             if let Some((turn, preview, stop_reason)) = ended {
                 let end = End::Completed { stop_reason, preview };

@@ -11,10 +11,10 @@ use super::answer_schema::check_answer;
 use super::delegations;
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
-use super::tasks::actions_changed;
 use super::tasks::inbound::decided_here;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::{Verdict, answer_text, is_word, verdict};
+use super::waiting::actions_changed;
 use crate::context::{Context, Decision};
 
 /// The words of the review of a lost tool call.

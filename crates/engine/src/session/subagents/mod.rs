@@ -23,6 +23,7 @@ mod spawn;
 mod state;
 mod summary;
 mod view;
+mod waits;
 
 pub(super) use apply::apply;
 pub use close::close_subagent;
@@ -37,3 +38,4 @@ pub use spawn::{spawn_subagent, subagent_exists};
 pub use state::{Closing, Subagent, Subagents};
 pub use summary::subagent_job_summary;
 pub use view::{is_at_rest, subagent_record};
+pub(super) use waits::actions_changed;

@@ -7,6 +7,7 @@ use factum_model::value::{Failure, Usage};
 
 use super::clock::{later, policy};
 use super::draft::Draft;
+use super::inbound::follow_up;
 use super::reconcile;
 use super::start_task::{Start, routed, start};
 use super::state::Task;
@@ -47,6 +48,9 @@ pub(super) fn attempt_completed(
 }
 
 fn await_owner(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
+    if follow_up(draft, task_id) {
+        return;
+    }
     let fact = TaskWaiting {
         status: TaskStatus::WaitingInput,
         reason: Some(reconcile::AWAITS_OWNER.to_owned()),
@@ -174,13 +178,13 @@ pub(super) fn retry_by_policy(draft: &mut Draft<'_, '_>, task: &Task, status: At
     };
     draft.push(draft.scope(task_id), fact);
     if wait == 0 {
-        begin_again(draft, task_id, cause);
+        begin_again(draft, task_id, Start { cause, ..Start::default() });
     }
 }
 
 /// Begins the attempt a retry announced. Where a bound of the session is in the way, the task fails and says so.
-pub(super) fn begin_again(draft: &mut Draft<'_, '_>, task_id: &TaskId, cause: AttemptCause) {
-    if let Err(refusal) = start(draft, task_id, Start { cause, ..Start::default() }) {
+pub(super) fn begin_again(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) {
+    if let Err(refusal) = start(draft, task_id, how) {
         let error = Failure {
             category: "limit_exceeded".to_owned(),
             message: refusal.message,

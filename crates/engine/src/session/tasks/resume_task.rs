@@ -10,6 +10,7 @@ use super::agenda::start_unblocked;
 use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
 use super::finish_attempt::{complete_if_enough, retry_by_policy};
+use super::inbound::follow_up;
 use super::propagated::answer;
 use super::retry_task::refuse_cancelled_above;
 use super::start_task::{Start, refuse_move, start};
@@ -65,7 +66,9 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     draft.push(going_scope(draft, &before), fact);
     if !passes_by {
         start_unblocked(draft, task_id);
-        complete_if_enough(draft, task_id);
+        if !follow_up(draft, task_id) {
+            complete_if_enough(draft, task_id);
+        }
         retry_behind(draft, &before);
         carry_on_turn(draft, &before);
     }

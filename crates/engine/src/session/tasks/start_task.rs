@@ -77,11 +77,13 @@ pub(super) struct Start {
     pub(super) cause: AttemptCause,
     /// An agent does it in this thread, instead of one of its own.
     pub(super) thread: Option<ThreadId>,
+    /// What its agent is asked, instead of what the task says.
+    pub(super) input: Option<Vec<Part>>,
 }
 
 impl Default for Start {
     fn default() -> Self {
-        Self { worker: None, input_refs: Vec::new(), cause: AttemptCause::First, thread: None }
+        Self { worker: None, input_refs: Vec::new(), cause: AttemptCause::First, thread: None, input: None }
     }
 }
 
@@ -101,7 +103,7 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     let execution = task.row.execution.clone();
     let peer = peer_of(&task.row, &execution, how.worker.as_deref());
     let busy = match &execution.agent {
-        Some(agent) => begin_turn(draft, &task, agent, how.thread, &mut scope)? == Begun::Behind,
+        Some(agent) => begin_turn(draft, &task, agent, how.thread, how.input, &mut scope)? == Begun::Behind,
         None => false,
     };
     let queued = execution.queue.is_some() || busy;
@@ -203,6 +205,7 @@ fn begin_turn(
     task: &Task,
     agent: &str,
     thread: Option<ThreadId>,
+    input: Option<Vec<Part>>,
     scope: &mut factum_model::Scope,
 ) -> Result<Begun, Refusal> {
     let decided = draft.events.len();
@@ -216,10 +219,10 @@ fn begin_turn(
             thread_start::open_thread(state, scope, agent, ThreadOrigin::Task, title, parent, draft.context, events)?
         }
     };
-    let input = match task.row.input.as_slice() {
+    let input = input.unwrap_or_else(|| match task.row.input.as_slice() {
         [] => vec![Part::Text { text: task.row.objective.clone() }],
         input => input.to_vec(),
-    };
+    });
     let (state, events) = (draft.state, &mut draft.events);
     let turn_id = thread_start::submit(state, scope, &thread_id, agent, input, draft.context, events);
     draft.catch_up(decided);

@@ -8,6 +8,7 @@ use factum_model::value::{Failure, Status};
 use super::agent_turn::stop_turn;
 use super::draft::Draft;
 use super::finish_attempt::{INACTIVE, Leavings, TIMEOUT, attempt_failed, begin_again};
+use super::start_task::Start;
 use crate::context::{Context, Decision};
 use crate::session::index::{Timer, TimerKind};
 use crate::session::state::SessionState;
@@ -31,7 +32,8 @@ pub(in super::super) fn fire_timer(
             let cause =
                 draft.tasks.get(&task_id).and_then(|task| task.row.attempt.as_ref()).map(|attempt| attempt.status);
             let lost = cause == Some(AttemptStatus::Lost);
-            begin_again(&mut draft, &task_id, if lost { AttemptCause::WorkerLost } else { AttemptCause::Retry });
+            let cause = if lost { AttemptCause::WorkerLost } else { AttemptCause::Retry };
+            begin_again(&mut draft, &task_id, Start { cause, ..Start::default() });
         }
         TimerKind::TaskTimeout if is_due(due.timeout) => {
             time_out(&mut draft, &task_id, TIMEOUT, "the attempt took longer than it may");

@@ -9,13 +9,15 @@ use serde_json::{Map, Value, json};
 
 use super::begin::{Received, attach, check_input};
 use super::bridge::{is_permission, permission_returned};
-use crate::context::{Context, Decision};
+use super::follow_up::answer_also;
+use crate::context::{Context, Decision, check};
 use crate::session::answer_schema::check_answer;
 use crate::session::lookup::{require_session, turn_scope};
 use crate::session::respond_action::{Answer, resolve};
 use crate::session::state::{OpenAction, SessionState};
-use crate::session::tasks::turn_waits::actions_changed;
+use crate::session::tasks::draft::Draft;
 use crate::session::verdict::{Verdict, is_decision, verdict};
+use crate::session::waiting::actions_changed;
 
 /// The word that stands for an answer whose content is its payload.
 const ANSWER: &str = "answer";
@@ -69,6 +71,12 @@ pub fn continue_inbound(
             let mut event = NewEvent::new(scope, fact);
             event.refs.insert(super::PEER_MESSAGE.to_owned(), Value::Object(message.clone()));
             events.push(event);
+            let mut unheard = link.unheard.clone();
+            unheard.extend(input.iter().cloned());
+            check("unheard_parts", unheard.len(), context.limits.input_parts_max)?;
+            let mut draft = Draft::begin(state, &shell.session_id, &[], events, context);
+            answer_also(&mut draft, task_id, unheard);
+            events = draft.finish(|_| ()).events;
         }
     }
     let sequence = context.sequence_after(state.sequence, &events);

@@ -6,6 +6,7 @@ use factum_model::events::ChannelPeerTaskLinked;
 use factum_model::id::{ChannelId, TaskId, ThreadId, TurnId};
 use factum_model::peer::Direction;
 use factum_model::task::TaskStatus;
+use factum_model::value::Part;
 use factum_model::{Event, Fact, Timestamp};
 use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ pub struct Link {
     pub first_sequence: u64,
     /// The sequence of the last change of its status.
     pub status_sequence: u64,
+    /// What was said while its agent worked, and the agent has not heard.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unheard: Vec<Part>,
 }
 
 impl Inbound {
@@ -77,6 +81,14 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     if let (Fact::TaskCreated(fact), Some(link)) = (&event.fact, inbound.open.get(task_id)) {
         let agent = fact.execution.agent.as_deref().map(Arc::from);
         inbound.open.insert(task_id.clone(), Link { agent, ..Link::clone(link) }.into());
+    }
+    match (&event.fact, inbound.open.get_mut(task_id)) {
+        (Fact::ChannelMessage(fact), Some(link)) if fact.direction == Direction::Inbound => {
+            Arc::make_mut(link).unheard.extend(fact.parts.iter().cloned());
+        }
+        // Whatever begins a turn of the task gives its agent all of it.
+        (Fact::TurnSubmitted(_), Some(link)) if !link.unheard.is_empty() => Arc::make_mut(link).unheard.clear(),
+        _ => {}
     }
     let Some(link) = inbound.open.get(task_id) else { return };
     let Some(row) = tasks.get(task_id).map(|task| &task.row) else { return };
@@ -123,6 +135,7 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         status_at: event.timestamp,
         first_sequence: event.sequence,
         status_sequence: event.sequence,
+        unheard: Vec::new(),
     };
     inbound.open.insert(task_id.clone(), link.into());
 }

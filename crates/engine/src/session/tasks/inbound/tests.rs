@@ -249,6 +249,63 @@ fn what_is_said_while_it_works_is_kept() {
     assert_eq!(done.events[0].scope.channel_id, Some(channel()));
 }
 
+/// What the last turn was asked.
+fn asked(world: &World) -> Vec<Part> {
+    let events = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode"));
+    let asked = events.filter_map(|event| match event.fact {
+        Fact::TurnSubmitted(fact) => Some(fact.input.clone()),
+        _ => None,
+    });
+    asked.last().expect("a turn")
+}
+
+#[test]
+fn what_is_said_while_it_works_is_answered_before_the_task_completes() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    say(&mut world, &task_id, &text("and hurry")).expect("taken");
+    say(&mut world, &task_id, &text("please")).expect("taken");
+    // A crash forgets none of it, and carries on the turn that is open.
+    world.recover();
+    assert_eq!(asked(&world), text("hello"));
+    model_asks(&mut world, Vec::new());
+    world.complete();
+    assert_eq!(row(&world, "r1").status, TaskStatus::Running, "it has not heard everything");
+    let both: Vec<Part> = text("and hurry").into_iter().chain(text("please")).collect();
+    assert_eq!(asked(&world), both);
+    assert_eq!(world.state.threads.len(), 1, "it goes on in the same conversation");
+    let attempt = world.state.tasks.get(&task_id).and_then(|task| task.row.attempt.clone()).expect("an attempt");
+    assert_eq!((attempt.attempt_count, attempt.cause), (3, factum_model::task::AttemptCause::Rerun));
+    model_asks(&mut world, Vec::new());
+    world.complete();
+    assert_eq!(row(&world, "r1").status, TaskStatus::Completed);
+    assert_eq!(world.replayed(), world.state);
+}
+
+/// Nobody is left to hear it.
+#[test]
+fn a_task_that_ends_otherwise_is_not_begun_again_for_what_was_said() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    say(&mut world, &task_id, &text("and hurry")).expect("taken");
+    let command = CancelTask { task_id, reason: None, propagation: Propagation::None, idempotency_key: None };
+    world.decide(|state, context| cancel_task(state, &[], &command, context)).expect("cancelled");
+    assert_eq!(row(&world, "r1").status, TaskStatus::Cancelled);
+    assert!(world.state.threads.iter().all(|thread| thread.active.is_none() && thread.queue.is_empty()));
+}
+
+#[test]
+fn more_than_one_turn_takes_is_refused_while_it_works() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    let max = world.limits.input_parts_max;
+    for _ in 0..max {
+        say(&mut world, &task_id, &text("more")).expect("taken");
+    }
+    let refusal = say(&mut world, &task_id, &text("more")).err().expect("a refusal");
+    assert_eq!(refusal.code, ErrorCode::LimitExceeded);
+}
+
 #[test]
 fn what_is_over_takes_nothing_more_and_is_still_found() {
     let mut world = World::new();

@@ -255,3 +255,24 @@ fn the_last_thing_it_said_can_be_found() {
     let said = said.iter().find(|event| event.fact.type_name() == "model.completed").expect("an answer");
     assert_eq!(record(&world, "a").last_message_ref, Some(format!("event:{}", said.event_id)));
 }
+
+/// A parent that follows the session sees when somebody has to answer its child.
+#[test]
+fn a_child_says_when_it_begins_and_ends_to_wait() {
+    let mut world = World::idle();
+    spawn(&mut world, "a", None);
+    let asked = answer(&mut world, "a", vec![question("ask"), gated("rm")]);
+    let said = |told: &[String]| -> Vec<String> {
+        told.iter().filter(|line| line.starts_with("subagent.")).cloned().collect()
+    };
+    assert_eq!(said(&asked), ["subagent.status a waiting_permission"]);
+    // The question is still open when the permission is given, and nothing is when it is answered.
+    let gate = world.state.actions.iter().position(|action| action.required.tool_name.as_deref() == Some("rm"));
+    let gate = gate.expect("a permission is open");
+    let given = world.respond(gate, "allow");
+    assert_eq!(said(&given), ["subagent.status a waiting_input"]);
+    let answered = world.respond_with(0, json!({ "decision": "answer", "payload": { "text": "blue" } }));
+    assert_eq!(said(&answered), ["subagent.status a running"]);
+    assert_eq!(record(&world, "a").status, SubagentState::Running);
+    assert_eq!(world.replayed(), world.state);
+}
