@@ -24,7 +24,12 @@ pub(super) fn after(state: &ChannelState, events: &[NewEvent], now: Timestamp) -
 
 fn fold(state: &mut ChannelState, at: Timestamp, fact: &Fact) {
     match fact {
-        Fact::MessagePublished(_) => {
+        Fact::MessagePublished(fact) => {
+            // Who had read everything has read this one too: it is their own.
+            let before = state.message_count;
+            if let Some(author) = state.members.get_mut(&fact.author).filter(|author| author.read_sequence == before) {
+                author.read_sequence += 1;
+            }
             state.message_count += 1;
             state.last_message_at = Some(at);
         }

@@ -51,6 +51,7 @@ wire! {
     pub struct ReadCursor {
         /// The last message read; 0 before the first.
         pub sequence: u64,
+        /// Messages behind `sequence`. What a member said after having read everything is read.
         pub unread_count: u64,
     }
 

@@ -159,6 +159,20 @@ fn a_command_names_its_channel_in_one_way() {
     }
 }
 
+/// Saying something does not skip what others said before it.
+#[test]
+fn an_author_has_read_their_own_message_where_they_had_read_everything() {
+    let mut world = World::with_channel("public");
+    for (author, cursors) in [(ALICE, [1, 0]), (BOB, [1, 0]), (ALICE, [1, 0])] {
+        drop(world.say(author, "hi"));
+        let read = [ALICE, BOB].map(|name| world.state.members[name].read_sequence);
+        assert_eq!(read, cursors, "{author}");
+    }
+    world.mark(BOB, 3).expect("read");
+    drop(world.say(BOB, "and now"));
+    assert_eq!(world.state.members[BOB].read_sequence, 4);
+}
+
 #[test]
 fn cursors_move_forward_and_never_past_the_last_message() {
     let mut world = World::with_channel("public");

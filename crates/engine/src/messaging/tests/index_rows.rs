@@ -41,7 +41,7 @@ fn each_command_writes_its_rows() {
     let none: [&str; 0] = [];
     assert_eq!(publish(&mut world, json!({ "parts": [{ "text": "a" }] })), none, "publishing alone writes no row");
     assert_eq!(publish(&mut world, json!({ "parts": [{ "text": "a" }], "idempotencyKey": "k" })), ["+messaging_key"]);
-    assert_eq!(tables(&world.mark(BOB, 1).expect("marked").changes), ["+messaging_offset"]);
+    assert_eq!(tables(&world.mark(ALICE, 1).expect("marked").changes), ["+messaging_offset"]);
     let rows = ["-messaging_member", "-messaging_member", "-messaging_public", "+messaging_offset"];
     assert_eq!(tables(&world.delete(ALICE).expect("deleted").changes), rows);
 }

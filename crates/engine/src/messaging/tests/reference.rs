@@ -116,6 +116,10 @@ impl Reference {
             let same = self.messages[known - 1].1 == text;
             return if same { Ok(*known) } else { Err("conflict") };
         }
+        let last = self.messages.len() as u64;
+        if let Some((_, read)) = self.members.get_mut(caller).filter(|(_, read)| *read == last) {
+            *read = last + 1;
+        }
         self.messages.push((caller.to_owned(), text.to_owned()));
         if let Some(key) = owned_key {
             self.keys.insert(key, self.messages.len());

@@ -33,7 +33,9 @@ fn a_channel() {
     world.say(BOB, "hi");
     expected["messageCount"] = json!(1);
     expected["readCursor"] = json!({ "sequence": 0, "unreadCount": 1 });
-    assert_eq!(json!(channel_view(&world.state, BOB)), expected);
+    assert_eq!(json!(channel_view(&world.state, ALICE)), expected);
+    expected["readCursor"] = json!({ "sequence": 1, "unreadCount": 0 });
+    assert_eq!(json!(channel_view(&world.state, BOB)), expected, "nobody has to read what they said themselves");
     expected.as_object_mut().expect("an object").remove("readCursor");
     assert_eq!(json!(channel_view(&world.state, DAVE)), expected, "a cursor belongs to a member");
     assert_eq!(json!(channel_view(&World::direct().state, BOB))["direct"], json!(true));

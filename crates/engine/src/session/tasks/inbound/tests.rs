@@ -252,11 +252,11 @@ fn what_is_said_while_it_works_is_kept() {
 /// What the last turn was asked.
 fn asked(world: &World) -> Vec<Part> {
     let events = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode"));
-    let asked = events.filter_map(|event| match event.fact {
+    let mut asked = events.filter_map(|event| match event.fact {
         Fact::TurnSubmitted(fact) => Some(fact.input.clone()),
         _ => None,
     });
-    asked.last().expect("a turn")
+    asked.next_back().expect("a turn")
 }
 
 #[test]
