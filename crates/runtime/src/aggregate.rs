@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::id::SessionId;
-use factum_model::{Event, Refusal, Scope, Timestamp};
+use factum_model::{Event, NewEvent, Refusal, Scope, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -48,6 +48,9 @@ pub(crate) trait Aggregate: Default + Serialize + DeserializeOwned + Send + 'sta
     fn updated_at(&self) -> Option<Timestamp>;
 
     fn apply(&mut self, event: &Event);
+
+    /// Completes the ids of what was decided, before it is written.
+    fn name_owners(&self, _: &mut [NewEvent]) {}
 
     /// Applies the facts of one commit and says what they change in the index.
     fn apply_commit(&mut self, events: &[Event]) -> Vec<IndexChange>;

@@ -118,6 +118,7 @@ impl Runtime {
             return Ok(Pending { output, events: Arc::default(), settled });
         }
         let expected = state.sequence();
+        state.name_owners(&mut events);
         let events = self.number(events, expected, now, actor.trace, &mut *ids);
         let records = encode(&events)?;
         let index = state.apply_commit(&events);

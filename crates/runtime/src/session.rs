@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use factum_engine::IndexChange;
 use factum_engine::session::tasks::continue_tasks;
-use factum_engine::session::{Effect, SessionState, apply, apply_commit, effects, recover};
+use factum_engine::session::{Effect, SessionState, apply, apply_commit, effects, name_owners, recover};
 use factum_model::id::{SessionId, TurnId};
-use factum_model::{Event, Scope, Timestamp, Trace};
+use factum_model::{Event, NewEvent, Scope, Timestamp, Trace};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
@@ -58,6 +58,10 @@ impl Aggregate for SessionState {
 
     fn apply(&mut self, event: &Event) {
         apply(self, event);
+    }
+
+    fn name_owners(&self, events: &mut [NewEvent]) {
+        name_owners(self, events);
     }
 
     fn apply_commit(&mut self, events: &[Event]) -> Vec<IndexChange> {

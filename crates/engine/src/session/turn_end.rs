@@ -10,8 +10,11 @@ use factum_model::value::{Effect, Failure, Status, Usage};
 use factum_model::{Fact, NewEvent, Scope};
 
 use super::lookup::turn_scope;
+use super::respond_action::Answer;
 use super::state::{ActiveTurn, OpenCall, SessionState, Shell, Thread};
+use super::tasks::inbound::decided_here;
 use super::turn_start::start_turn;
+use super::verdict::Verdict;
 use crate::context::Context;
 
 /// The end of a turn.
@@ -144,6 +147,11 @@ fn close_open(state: &SessionState, turn: &ActiveTurn, scope: &Scope, ended_by: 
                 arguments_digest: action.required.arguments_digest.clone(),
             },
         ));
+        if let Some(shell) = &state.shell {
+            let source = ResolutionSource::Superseded;
+            let answer = Answer { decision: "cancelled", payload: None, by: ended_by, source };
+            events.extend(decided_here(state, shell, action, &answer, Verdict::Deny));
+        }
     }
     for call in &turn.calls {
         if is_closed(&events[..decided], &call.tool_call_id) {

@@ -9,7 +9,9 @@ wire! {
     /// Begin the first attempt of a task.
     pub struct StartTask {
         pub task_id: TaskId,
-        /// Who will do it, where that is known already.
+        /// Who will do it, where that is known already: an assignee, or `peer:NAME`. `assignee` means the same. What a queue's
+        /// workers or an agent do names nobody else.
+        #[serde(alias = "assignee")]
         pub worker: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,

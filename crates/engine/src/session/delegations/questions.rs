@@ -4,7 +4,7 @@
 use factum_model::events::*;
 use factum_model::id::ThreadId;
 use factum_model::peer::{Direction, PeerRecovery, Side};
-use factum_model::permission::{PermissionMode, PermissionSubject, SubjectKind, Verdict as Decided};
+use factum_model::permission::{PermissionSubject, SubjectKind};
 use factum_model::value::Metadata;
 use factum_model::{NewEvent, Scope};
 use serde_json::json;
@@ -12,6 +12,7 @@ use serde_json::json;
 use super::observe::{PeerNews, peer_ref};
 use super::state::Delegation;
 use crate::context::Context;
+use crate::session::crossing;
 use crate::session::respond_action::Answer;
 use crate::session::state::{OpenAction, SessionState};
 use crate::session::verdict::Verdict;
@@ -63,17 +64,7 @@ pub(in super::super) fn ask(
     let mut events = vec![NewEvent::new(scope.clone(), required)];
     if authorization {
         let subject = subject(&news.remote_task_id, prompt.clone());
-        let requested = PermissionRequested {
-            subject: subject.clone(),
-            mode: PermissionMode::OnRequest,
-            requested_by: peer_ref(&delegation.peer),
-            prompt: prompt.clone(),
-            rule_refs: Vec::new(),
-            destructive: false,
-            impact_scope: None,
-            rollback_advice: None,
-            expires_at: None,
-        };
+        let requested = crossing::requested(subject.clone(), peer_ref(&delegation.peer), prompt.clone(), None);
         events.push(NewEvent::new(scope.clone(), requested));
         let forwarded = ChannelPermissionForwarded {
             direction: Direction::Inbound,
@@ -100,39 +91,69 @@ pub(in super::super) fn returned(
     verdict: Verdict,
     answer: &Answer<'_>,
     scope: &Scope,
-) -> Option<NewEvent> {
-    let delegation = state.delegations.of_action(&action.action_id)?;
-    if action.required.action_type != ActionType::Authorization {
-        return None;
-    }
+) -> Vec<NewEvent> {
+    let delegation = state.delegations.of_action(&action.action_id);
+    delegation.map(|delegation| crossed(delegation, action, verdict, answer, Side::Local, scope)).unwrap_or_default()
+}
+
+/// What was decided of an authorization that a peer asked for, here and over its channel.
+fn crossed(
+    delegation: &Delegation,
+    action: &OpenAction,
+    verdict: Verdict,
+    answer: &Answer<'_>,
+    decided_on: Side,
+    scope: &Scope,
+) -> Vec<NewEvent> {
+    let remote_task_id = delegation.peer_task.remote_task_id.as_deref();
+    let Some(remote_task_id) = remote_task_id.filter(|_| action.required.action_type == ActionType::Authorization)
+    else {
+        return Vec::new();
+    };
+    let subject = subject(remote_task_id, action.required.prompt.clone());
+    let scope = scope.clone().task_id(&delegation.task_id).run_id(&delegation.run_id);
+    let resolved = crossing::resolved(subject.clone(), &action.action_id, verdict, answer);
+    let resolved = resolved.map(|resolved| NewEvent::new(scope.clone(), resolved));
     let fact = ChannelPermissionReturned {
-        direction: Direction::Outbound,
+        direction: if decided_on == Side::Remote { Direction::Inbound } else { Direction::Outbound },
         requesting_peer: peer_ref(&delegation.peer),
-        subject: subject(delegation.peer_task.remote_task_id.as_deref()?, action.required.prompt.clone()),
-        decision: if verdict == Verdict::Allow { Decided::Allow } else { Decided::Deny },
+        subject,
+        decision: crossing::decided(verdict, answer.source),
         decided_by: answer.by.to_owned(),
-        decided_on: Side::Local,
+        decided_on,
         source: answer.source,
         channel_scoped: true,
     };
-    let scope = scope.clone().task_id(&delegation.task_id).run_id(&delegation.run_id);
-    Some(NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope }, fact))
+    let returned = NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope }, fact);
+    resolved.into_iter().chain([returned]).collect()
 }
 
-/// The question of a run that is over, or that the peer does not ask any more: nobody has to answer it.
-pub(in super::super) fn superseded(state: &SessionState, delegation: &Delegation, by: &str) -> Option<NewEvent> {
-    let action = state.action(delegation.action.as_ref()?)?;
+/// The question of a run that is over, or that the peer does not ask any more: nobody has to answer it. `decided_on` is the
+/// side that made it so.
+pub(in super::super) fn superseded(
+    state: &SessionState,
+    delegation: &Delegation,
+    by: &str,
+    decided_on: Side,
+) -> Vec<NewEvent> {
+    let Some(action) = delegation.action.as_ref().and_then(|action_id| state.action(action_id)) else {
+        return Vec::new();
+    };
     let scope = Scope::default().thread_id(&action.thread_id).action_id(&action.action_id);
     let mut scope = scope.task_id(&delegation.task_id).run_id(&delegation.run_id);
     scope.session_id = state.shell.as_ref().map(|shell| shell.session_id.clone());
+    let source = ResolutionSource::Superseded;
     let fact = ActionResolved {
         action_type: action.required.action_type,
         decision: "superseded".to_owned(),
         payload: None,
         resolved_by: by.to_owned(),
-        source: ResolutionSource::Superseded,
+        source,
         allowed: false,
         arguments_digest: None,
     };
-    Some(NewEvent::new(scope, fact))
+    let answer = Answer { decision: "superseded", payload: None, by, source };
+    let mut events = vec![NewEvent::new(scope.clone(), fact)];
+    events.extend(crossed(delegation, action, Verdict::Deny, &answer, decided_on, &scope));
+    events
 }

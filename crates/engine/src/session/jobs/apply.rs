@@ -17,6 +17,7 @@ const INSTRUCTION_PREVIEW_CHARS: usize = 200;
 pub(in super::super) fn apply(jobs: &mut Jobs, event: &Event) {
     match &event.fact {
         Fact::JobCreated(fact) => {
+            jobs.created += 1;
             jobs.open.extend(Job::created(&event.scope, fact, event.timestamp, event.sequence));
         }
         Fact::JobItemRetrying(fact) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use factum_model::commands::{CreateJob, CreateJobResult, NewJobItem};
-use factum_model::events::{JobCreated, JobStarted};
+use factum_model::events::{DelegateKind, JobCreated, JobStarted};
 use factum_model::id::{JobId, SessionId};
 use factum_model::job::{JobItemInput, JobStatus};
 use factum_model::task::{Execution, TaskRow};
@@ -12,7 +12,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 
 use super::super::create_session::begin;
 use super::super::state::SessionState;
-use super::super::tasks::require_takes_helpers;
+use super::super::tasks::{delegated, require_takes_helpers};
 use super::apply::input_bytes;
 use super::check::check_refs;
 use super::hand_out::hand_out;
@@ -42,7 +42,11 @@ pub fn create_job(
     let items_total = fact.items.len() as u64;
     let mut scope = Scope::default().session_id(session_id).job_id(&job_id);
     scope.task_id = command.task_id.clone();
-    open_job(state, scope, fact, context, &mut events)?;
+    open_job(state, scope.clone(), fact, context, &mut events)?;
+    if command.task_id.is_some() {
+        let fact = delegated(DelegateKind::Job, job_id.as_str().to_owned(), context.caller.to_owned());
+        events.push(NewEvent::new(scope, fact));
+    }
     let sequence = context.sequence_after(state.sequence, &events);
     let (session_id, task_id, status) = (session_id.clone(), command.task_id.clone(), JobStatus::Running);
     Ok(Decision { events, output: CreateJobResult { job_id, session_id, task_id, status, items_total, sequence } })

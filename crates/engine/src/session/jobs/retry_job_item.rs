@@ -69,7 +69,7 @@ pub fn retry_job_item(
         job_id: command.job_id.clone(),
         job_item_id: command.job_item_id.clone(),
         status: status_of(&events, ended.item.number),
-        attempt_count: ended.item.attempt_count,
+        attempt_count: begun(&events, ended.item.number).unwrap_or(ended.item.attempt_count),
         sequence: context.sequence_after(state.sequence, &events),
     };
     Ok(Decision { events, output })
@@ -100,9 +100,15 @@ fn as_it_goes_on(ended: &EndedItem<'_>) -> ReopenedJob {
 }
 
 fn status_of(events: &[NewEvent], number: u64) -> JobItemStatus {
-    let starts = |event: &NewEvent| matches!(&event.fact, Fact::JobItemStarted(fact) if fact.number == number);
-    let started = events.iter().any(starts);
-    if started { JobItemStatus::Running } else { JobItemStatus::Pending }
+    if begun(events, number).is_some() { JobItemStatus::Running } else { JobItemStatus::Pending }
+}
+
+/// The number of the attempt that began, where one did.
+fn begun(events: &[NewEvent], number: u64) -> Option<u32> {
+    events.iter().find_map(|event| match &event.fact {
+        Fact::JobItemStarted(fact) if fact.number == number => Some(fact.attempt_count),
+        _ => None,
+    })
 }
 
 /// The state of an item that has no row: it was never handed out.

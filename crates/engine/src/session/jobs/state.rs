@@ -5,14 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use factum_model::Timestamp;
 use factum_model::id::*;
 use factum_model::job::{JobItemInput, JobRecord, JobStatus, ScheduleRecord};
 use factum_model::task::Lease;
 use factum_model::value::Failure;
+use factum_model::{Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::super::state::Shell;
+use super::hand_out::item_scope;
 
 /// The jobs and schedules of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub struct Jobs {
     pub(super) open: Vec<Job>,
     /// Not ended, in order of creation.
     pub(super) schedules: Vec<ScheduleRecord>,
+    /// How many there ever were.
+    #[serde(default)]
+    pub(super) created: u64,
     /// The job that ended last: its row is made from it.
     pub(super) last_ended: Option<Box<EndedJob>>,
     /// The schedule that ended last: its row is made from it.
@@ -139,6 +143,13 @@ impl Jobs {
         self.hands().find(|(_, hand)| matches!(&hand.by, By::Agent { turn_id: of, .. } if of == turn_id))
     }
 
+    /// The ids of the item that a turn does, and of its run.
+    pub(in super::super) fn owner_of(&self, turn_id: &TurnId) -> Option<Scope> {
+        let (job, hand) = self.turn(turn_id)?;
+        let scope = item_scope(job, &hand.item).run_id(&hand.run_id).attempt_id(&hand.attempt_id);
+        Some(scope)
+    }
+
     fn hands(&self) -> impl Iterator<Item = (&Job, &Hand)> {
         self.open.iter().flat_map(|job| job.hands.iter().map(move |hand| (job, hand)))
     }
@@ -157,7 +168,7 @@ impl Jobs {
         self.get(job_id).map(|job| job.record.status)
     }
 
-    /// The jobs at work, newest first and at most `limit`, how many there are, and the threads their agents are at work in.
+    /// The jobs at work, newest first and at most `limit`, how many there ever were, and the threads their agents are at work in.
     #[allow(dead_code, reason = "get_subagent_job_summary reads it")]
     pub(in super::super) fn summary(&self, _: &Shell, limit: usize) -> (Vec<JobRecord>, u64, Vec<ThreadId>) {
         let records = self.open.iter().rev().take(limit).map(|job| job.record.clone()).collect();
@@ -165,7 +176,7 @@ impl Jobs {
             By::Agent { thread_id, .. } => Some(thread_id.clone()),
             By::Ready | By::Worker { .. } => None,
         });
-        (records, self.open.len() as u64, threads.collect())
+        (records, self.created, threads.collect())
     }
 }
 

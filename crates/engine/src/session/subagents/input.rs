@@ -1,7 +1,7 @@
 //! `send_subagent_input`: something is said to a child agent. It is one more turn of its thread.
 
 use factum_model::commands::{SendSubagentInput, SubagentResult};
-use factum_model::events::{SubagentInput, ThreadOrigin};
+use factum_model::events::{SubagentInput, SubagentStatus, ThreadOrigin};
 use factum_model::id::{SubagentId, TurnId};
 use factum_model::subagent::SubagentState;
 use factum_model::value::Part;
@@ -21,7 +21,14 @@ pub fn send_subagent_input(
     context: &mut Context<'_>,
 ) -> Result<Decision<SubagentResult>, Refusal> {
     let (one, thread) = require_open(state, &command.subagent_id)?;
-    let mut events = Vec::with_capacity(4);
+    let mut events = Vec::with_capacity(5);
+    if thread.active.is_none() {
+        let last_message_ref = one.record.last_message_ref.clone();
+        let changed_by = Some(context.caller.to_owned());
+        let status = SubagentState::Running;
+        let begins = SubagentStatus { status, detail: None, last_message_ref, close_at: None, changed_by };
+        events.push(NewEvent::new(one.scope(), begins));
+    }
     let turn_id = say(state, one, thread, command.input.clone(), context, &mut events)?;
     // Whoever is busy stays what it is; one that rests begins to run.
     let status = if thread.active.is_some() { work(state, one) } else { SubagentState::Running };

@@ -1,7 +1,7 @@
 //! `spawn_subagent`: a child agent below a thread, with its own thread and its first turn.
 
 use factum_model::commands::{SpawnSubagent, SpawnSubagentResult};
-use factum_model::events::{SubagentSpawned, ThreadOrigin};
+use factum_model::events::{DelegateKind, SubagentSpawned, ThreadOrigin};
 use factum_model::id::{SubagentId, ThreadId};
 use factum_model::subagent::SubagentState;
 use factum_model::task::TaskRow;
@@ -9,7 +9,7 @@ use factum_model::{NewEvent, Refusal, Scope};
 
 use super::super::lookup::{require_session, require_thread, thread_scope};
 use super::super::state::{SessionState, Thread};
-use super::super::tasks::{require_known, require_takes_helpers, spawned_edge};
+use super::super::tasks::{delegated, require_known, require_takes_helpers, spawned_edge};
 use super::super::thread_start::{open_thread, submit};
 use super::inherit::{Bounds, inherit};
 use super::input::{closed, takes_input};
@@ -49,6 +49,9 @@ pub fn spawn_subagent(
     events.push(NewEvent::new(parent_scope, fact));
     if let Some(task_id) = &command.parent_task_id {
         events.push(spawned_edge(state, &shell.session_id, task_id, &subagent_id, context)?);
+        let by = context.caller.to_owned();
+        let fact = delegated(DelegateKind::Subagent, subagent_id.as_str().to_owned(), by);
+        events.push(NewEvent::new(scope.clone().task_id(task_id), fact));
     }
     let input = command.input.clone();
     let turn_id = (!input.is_empty()).then(|| submit(state, &scope, &thread_id, agent, input, context, &mut events));

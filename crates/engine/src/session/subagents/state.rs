@@ -84,7 +84,7 @@ impl Subagents {
 }
 
 impl Subagent {
-    pub(super) fn id(&self) -> &SubagentId {
+    pub(in super::super) fn id(&self) -> &SubagentId {
         &self.record.subagent_id
     }
 

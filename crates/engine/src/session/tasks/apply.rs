@@ -11,6 +11,7 @@ use super::endings::{end, reopen, retire};
 use super::graph;
 use super::helpers;
 use super::state::{Order, Task, Tasks, is_open};
+use crate::session::owners::is_of_turn;
 
 /// Applies one event.
 pub(in super::super) fn apply(tasks: &mut Tasks, event: &Event) {
@@ -23,7 +24,9 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
         tasks.spilled.0.clear();
     }
     helpers::apply(tasks, scope, fact);
-    let Some(task_id) = &scope.task_id else { return heard(tasks, scope, at) };
+    let Some(task_id) = scope.task_id.as_ref().filter(|_| !is_of_turn(scope, fact)) else {
+        return heard(tasks, scope, at);
+    };
     match fact {
         Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskRecalled(fact) => recall(tasks, &fact.record),
@@ -242,7 +245,9 @@ fn update(tasks: &mut Tasks, task_id: &TaskId, fact: &TaskUpdated, at: Timestamp
     }
     row.visibility = fact.visibility.unwrap_or(row.visibility);
     row.priority = fact.priority.unwrap_or(row.priority);
-    row.delivery_state = fact.delivery_state.unwrap_or(row.delivery_state);
+    if let Some(state) = fact.delivery_state {
+        deliver(row, state);
+    }
     fact.owner.clone_into_some(&mut row.owner);
     fact.assignee.clone_into_some(&mut row.assignee);
     fact.scope.clone_into_some(&mut row.scope);
@@ -277,9 +282,17 @@ fn merge(row: &mut TaskRow, said: &Progress) {
     }
 }
 
+/// The record says it twice, and the same.
+fn deliver(row: &mut TaskRow, state: DeliveryState) {
+    row.delivery_state = state;
+    if let Some(said) = row.progress.as_mut().and_then(|progress| progress.delivery_state.as_mut()) {
+        *said = state;
+    }
+}
+
 fn complete(row: &mut TaskRow, fact: &TaskCompleted) {
     fact.native_status.clone_into_some(&mut row.native_status);
-    row.delivery_state = fact.delivery_state;
+    deliver(row, fact.delivery_state);
     row.status_reason = fact.summary.clone();
     for artifact in &fact.artifacts {
         remember(&mut row.artifacts, Some(artifact.clone()));

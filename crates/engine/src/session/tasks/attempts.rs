@@ -32,6 +32,10 @@ pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &T
     };
     let Some(task) = tasks.get_mut(task_id) else { return };
     let previous = task.row.attempt.replace(attempt);
+    // What the last attempt had come to says nothing about this one, unless it carries that one on.
+    if fact.cause != AttemptCause::CrashRecovery {
+        task.row.progress = None;
+    }
     task.row.recoveries += u32::from(fact.cause == AttemptCause::CrashRecovery);
     task.due.retry = None;
     task.ready_since = (!running && fact.execution.queue.is_some()).then_some(at);

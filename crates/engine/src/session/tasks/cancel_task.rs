@@ -58,8 +58,8 @@ pub(super) fn cancel(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
         reason: order.reason.clone(),
         propagation: order.propagation,
         origin_task_id: spreading.then(|| order.origin.clone()),
-        // A lease has an end of its own.
-        settle_by: running.filter(|_| moves && task.lease.is_none()).map(|_| later(draft.context.now, grace)),
+        // Also where a worker holds it: a lease that is kept alive has no end of its own.
+        settle_by: running.filter(|_| moves).map(|_| later(draft.context.now, grace)),
     };
     draft.push(draft.scope(task_id), fact);
     if !moves {

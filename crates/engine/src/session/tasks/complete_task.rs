@@ -41,9 +41,11 @@ pub fn complete_task(
     if !command.criteria.is_empty() {
         reconcile::settle_criteria(told.row.acceptance.get_or_insert_default(), &command.criteria)?;
     }
-    // Whoever holds the run may end it by this; so may anybody where nobody holds it and no agent is at work.
+    // Whoever holds the run may end it by this; so may anybody where nobody holds it and no agent is at work. What a peer
+    // does ends with the peer.
     let held = task.lease.is_some() || task.open_run().is_some_and(|attempt| attempt.turn_id.is_some());
-    let run_counts = held && command.run_id.is_none();
+    let by_peer = task.open_run().is_some_and(|attempt| draft.state.delegations.get(&attempt.run_id).is_some());
+    let run_counts = by_peer || (held && command.run_id.is_none());
     let missing = reconcile::missing(draft.state, &draft.tasks, &told, run_counts);
     require_move(&task, TaskStatus::Completed).map_err(|refusal| refusal.with("missing", missing.clone()))?;
     reconcile::require_nothing_missing(missing, &task)?;

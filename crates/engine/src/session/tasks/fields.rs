@@ -11,6 +11,9 @@ pub(super) fn check_policy(policy: Option<&RetryPolicy>) -> Result<(), Refusal> 
     if policy.max_attempts == 0 {
         return Err(Refusal::invalid("retry_policy.max_attempts counts the first attempt too, so it is at least 1"));
     }
+    if policy.timeout_ms == Some(0) || policy.inactivity_timeout_ms == Some(0) {
+        return Err(Refusal::invalid("a timeout is at least 1 ms; leave it out where there is none"));
+    }
     if policy.backoff.as_ref().is_some_and(|backoff| backoff.factor_percent < 100 || backoff.jitter_percent > 100) {
         return Err(Refusal::invalid("backoff.factor_percent is at least 100 and backoff.jitter_percent at most 100"));
     }

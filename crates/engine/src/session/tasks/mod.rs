@@ -76,6 +76,7 @@ pub use rows::keys;
 pub(super) use runs::{
     claim_run, complete_run, expire_lease, fail_run, has_run, holder, release_run, report_run, task_of_run,
 };
+pub(super) use start_task::delegated;
 pub use start_task::start_task;
 pub use state::Tasks;
 pub(super) use timers::fire_timer;

@@ -6,7 +6,7 @@
 use factum_model::Refusal;
 use factum_model::events::*;
 use factum_model::id::{RunId, TaskId};
-use factum_model::peer::{ChannelMessageKind, Direction, DisconnectReason, PeerRecovery, ResumeMethod};
+use factum_model::peer::{ChannelMessageKind, Direction, DisconnectReason, PeerRecovery, ResumeMethod, Side};
 use factum_model::task::*;
 use factum_model::value::{Failure, Part};
 
@@ -204,7 +204,7 @@ fn wait(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> 
 
 /// The peer is at work, or will be: whatever the task waited for is over.
 fn go_on(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
-    supersede(draft, delegation);
+    supersede(draft, delegation, Side::Remote);
     let Some(task) = draft.tasks.get(&delegation.task_id) else { return };
     let waited = matches!(task.row.status, TaskStatus::WaitingInput | TaskStatus::WaitingPermission);
     let known = task.row.native_status.as_ref() == Some(&news.native_status);
@@ -222,7 +222,7 @@ fn go_on(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
 
 /// Both sides are done with it.
 fn finish(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
-    supersede(draft, delegation);
+    supersede(draft, delegation, Side::Remote);
     let fact = TaskUpdated {
         updated_by: draft.context.caller.to_owned(),
         native_status: Some(news.native_status.clone()),
@@ -279,7 +279,7 @@ fn replied(draft: &mut Draft<'_, '_>, delegation: &Delegation, text: &str) {
     let change = PeerChange::only(delegation, PeerRecovery::Reconciled, None);
     update(draft, delegation, change);
     if is_open(draft, delegation) {
-        supersede(draft, delegation);
+        supersede(draft, delegation, Side::Remote);
         attempt_completed(draft, &delegation.task_id, Some(clip(text, WORDS_MAX)), Leavings::default());
     }
 }
@@ -326,7 +326,7 @@ fn lose(draft: &mut Draft<'_, '_>, delegation: &Delegation, category: &str, prob
     if !is_open(draft, delegation) {
         return;
     }
-    supersede(draft, delegation);
+    supersede(draft, delegation, Side::Remote);
     let error = Failure {
         category: category.to_owned(),
         message: clip(problem, WORDS_MAX),
@@ -345,7 +345,7 @@ fn end(
     retryable: bool,
 ) {
     if is_open(draft, delegation) {
-        supersede(draft, delegation);
+        supersede(draft, delegation, Side::Remote);
         let message = clip(problem, WORDS_MAX);
         let error = Failure { category: category.to_owned(), message, retryable, advice: None };
         attempt_failed(draft, &delegation.task_id, status, error, Leavings::default());
@@ -353,16 +353,16 @@ fn end(
 }
 
 /// Nobody has to answer what the peer does not ask any more.
-fn supersede(draft: &mut Draft<'_, '_>, delegation: &Delegation) {
+fn supersede(draft: &mut Draft<'_, '_>, delegation: &Delegation, decided_on: Side) {
     let by = draft.context.caller.to_owned();
-    if let Some(event) = superseded(draft.state, delegation, &by) {
-        let there = |known: &factum_model::NewEvent| {
-            matches!(known.fact, factum_model::Fact::ActionResolved(_))
-                && known.scope.action_id == event.scope.action_id
-        };
-        if !draft.events.iter().any(there) {
-            draft.push_event(event);
-        }
+    let there = |known: &factum_model::NewEvent| {
+        matches!(known.fact, factum_model::Fact::ActionResolved(_)) && known.scope.action_id == delegation.action
+    };
+    if draft.events.iter().any(there) {
+        return;
+    }
+    for event in superseded(draft.state, delegation, &by, decided_on) {
+        draft.push_event(event);
     }
 }
 
@@ -371,6 +371,6 @@ pub(super) fn run_ends(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
     let run_id = draft.tasks.get(task_id).and_then(|task| task.row.attempt.as_ref()).map(|attempt| &attempt.run_id);
     let state = draft.state;
     if let Some(delegation) = run_id.and_then(|run_id| state.delegations.get(run_id)) {
-        supersede(draft, delegation);
+        supersede(draft, delegation, Side::Local);
     }
 }

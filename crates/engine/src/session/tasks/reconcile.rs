@@ -9,7 +9,7 @@ use factum_model::task::*;
 use serde_json::{Value, json};
 
 use super::state::{Task, Tasks};
-use crate::session::state::SessionState;
+use crate::session::state::{OpenAction, SessionState};
 use crate::session::subagents;
 
 /// How many children, child agents or jobs a refusal names.
@@ -41,6 +41,12 @@ pub(super) fn missing(state: &SessionState, tasks: &Tasks, task: &Task, run_coun
                 .push(json!({ "kind": "criterion", "criterion_id": criterion.criterion_id, "state": criterion.state }));
         }
     }
+    // What is being cancelled does not wait for others any more.
+    let blockers = task.blockers.keys().filter(|_| task.row.status != TaskStatus::Cancelling);
+    for blocker in blockers.take(NAMED_MAX) {
+        let status = tasks.get(blocker).map(|task| task.row.status);
+        missing.push(json!({ "kind": "blocker", "task_id": blocker, "status": status }));
+    }
     let children = tasks.children.get(&task.row.task_id);
     for child in children.into_iter().flatten().take(NAMED_MAX) {
         let status = tasks.get(child).map(|task| task.row.status);
@@ -49,7 +55,10 @@ pub(super) fn missing(state: &SessionState, tasks: &Tasks, task: &Task, run_coun
     missing.extend(helpers_at_work(state, tasks, &task.row.task_id));
     let attempt = task.row.attempt.as_ref();
     let thread = attempt.and_then(|attempt| attempt.thread_id.as_ref());
-    for action in state.actions.iter().filter(|action| thread == Some(&action.thread_id)) {
+    // What a peer asked is over with its run.
+    let asked = task.open_run().and_then(|attempt| state.delegations.get(&attempt.run_id)?.action.as_ref());
+    let concerns = |action: &&OpenAction| thread == Some(&action.thread_id) || asked == Some(&action.action_id);
+    for action in state.actions.iter().filter(concerns) {
         missing.push(json!({ "kind": "action", "action_id": action.action_id, "prompt": action.required.prompt }));
     }
     if let Some(attempt) = task.open_run().filter(|_| run_counts) {

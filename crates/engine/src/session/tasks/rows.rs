@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::state::{Spilled, Task, Tasks};
 use crate::key::{IndexChange, Key};
 use crate::session::index::{TimerKind, keys as session_keys};
+use crate::session::owners::is_of_turn;
 use crate::session::state::Shell;
 use crate::session::workers::{RunRow, keys as worker_keys, lease_row, ready_row};
 
@@ -99,7 +100,7 @@ impl RowDiff {
     /// An event was applied.
     pub(in super::super) fn saw(&mut self, tasks: &Tasks, event: &Event) {
         self.saw_spilled(tasks);
-        let Some(task_id) = &event.scope.task_id else {
+        let Some(task_id) = event.scope.task_id.as_ref().filter(|_| !is_of_turn(&event.scope, &event.fact)) else {
             let heard = tasks.of_turn(event.scope.turn_id.as_ref());
             return self.touched.extend(heard.map(|task| task.row.task_id.clone()));
         };

@@ -1,7 +1,9 @@
 //! `start_task`: the first attempt of a task begins, with a worker, an agent or whoever it is assigned to.
 
 use factum_model::commands::{StartTask, StartTaskResult};
-use factum_model::events::{EdgeChange, TaskAccepted, TaskAttemptStarted, TaskQueued, TaskStarted, ThreadOrigin};
+use factum_model::events::{
+    DelegateKind, EdgeChange, TaskAccepted, TaskAttemptStarted, TaskDelegated, TaskQueued, TaskStarted, ThreadOrigin,
+};
 use factum_model::id::{AttemptId, RunId, TaskId, ThreadId};
 use factum_model::task::*;
 use factum_model::value::Part;
@@ -42,6 +44,16 @@ pub fn start_task(
     );
     if !startable || task.row.attempt.is_some() {
         return Err(refuse_move(&task, "running", "start_task begins the first attempt; retry_task begins another"));
+    }
+    if let Some(worker) = &command.worker {
+        let agent = task.row.execution.agent.as_ref().filter(|agent| *worker != format!("agent:{agent}"));
+        let others = if task.row.execution.queue.is_some() { Some("the workers of its queue") } else { None };
+        if let Some(others) = others.or(agent.map(|_| "its agent")) {
+            return Err(Refusal::invalid(format!(
+                "the task is done by {others}; leave worker out, or make it another task"
+            ))
+            .with("worker", worker.as_str()));
+        }
     }
     let how = Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), ..Start::default() };
     let (run_id, attempt_id) = start(&mut draft, &command.task_id, how)?;
@@ -135,11 +147,18 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         let fact = TaskStarted { status: TaskStatus::Running, started_by, attempt_count, native_status: None };
         draft.push(scope.clone(), fact);
         if let Some(peer) = peer {
+            let by = draft.context.caller.to_owned();
+            draft.push(scope.clone(), delegated(DelegateKind::Peer, format!("peer:{peer}"), by));
             let intent = link(scope, &peer, draft.context);
             draft.push_event(intent);
         }
     }
     Ok((run_id, attempt_id))
+}
+
+/// That work for a task was handed on. A worker's claim says more.
+pub(in super::super) fn delegated(delegate: DelegateKind, delegate_ref: String, delegated_by: String) -> TaskDelegated {
+    TaskDelegated { delegated_by, delegate, delegate_ref, child_task_id: None, lease: None, reason: None }
 }
 
 /// Who does a run; nobody yet where workers claim it.

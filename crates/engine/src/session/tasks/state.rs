@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use factum_model::Timestamp;
 use factum_model::id::*;
 use factum_model::task::*;
+use factum_model::{Scope, Timestamp};
 use imbl::{OrdMap, OrdSet, Vector};
 use serde::{Deserialize, Serialize};
 
@@ -179,6 +179,21 @@ impl Tasks {
     pub(super) fn of_turn(&self, turn_id: Option<&TurnId>) -> Option<&Task> {
         let bounded = |task: &&Task| task.due.inactivity.is_some() || task.left.is_some();
         self.get(self.turns.get(turn_id?)?).filter(bounded)
+    }
+
+    pub(in super::super) fn has_turns(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// The ids of the task that a turn is done for, and of its run.
+    pub(in super::super) fn owner_of(&self, turn_id: &TurnId) -> Option<Scope> {
+        let task = self.get(self.turns.get(turn_id)?)?;
+        let scope = Scope::default().task_id(&task.row.task_id);
+        let attempt = task.open_run().filter(|attempt| attempt.turn_id.as_ref() == Some(turn_id));
+        Some(match attempt {
+            Some(attempt) => scope.run_id(&attempt.run_id).attempt_id(&attempt.attempt_id),
+            None => scope,
+        })
     }
 
     /// The task a run without an outcome is of.

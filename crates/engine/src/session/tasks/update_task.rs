@@ -6,7 +6,6 @@ use factum_model::events::{TaskAccepted, TaskArchived, TaskBlocked, TaskQueued, 
 use factum_model::id::TaskId;
 use factum_model::task::*;
 
-use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
 use super::fields;
 use super::finish_attempt::complete_if_enough;
@@ -87,6 +86,7 @@ fn updated(command: &UpdateTask, context: &Context<'_>) -> Option<TaskUpdated> {
 /// Moves the task where a caller may do so: the ends, retries, pauses and cancellations have commands of their own.
 fn set_status(draft: &mut Draft<'_, '_>, task: &Task, status: TaskStatus, command: &UpdateTask) -> Result<(), Refusal> {
     require_move(task, status)?;
+    require_free(draft, task, status)?;
     let task_id = &task.row.task_id;
     let by = draft.context.caller.to_owned();
     let reason = command.status_reason.clone();
@@ -126,10 +126,26 @@ fn set_status(draft: &mut Draft<'_, '_>, task: &Task, status: TaskStatus, comman
         }
         _ => return Err(refuse_move(task, status.as_str(), advice(status))),
     }
-    if task.row.status == TaskStatus::Paused {
-        carry_on_turn(draft, task);
-    }
     Ok(())
+}
+
+/// Refuses to say where a task stands while something else does: an order, a timer, others it waits for, or whoever runs it.
+fn require_free(draft: &Draft<'_, '_>, task: &Task, status: TaskStatus) -> Result<(), Refusal> {
+    use TaskStatus::{Archived, Paused, Retrying, WaitingInput, WaitingPermission, WaitingResource};
+    let run = task.open_run();
+    let by_peer = |attempt: &Attempt| draft.state.delegations.get(&attempt.run_id).is_some();
+    let advice = match task.row.status {
+        _ if status == Archived => return Ok(()),
+        Paused => "resume_task goes on with it",
+        Retrying => "its next attempt begins by itself; retry_task begins it now",
+        _ if run.is_some_and(|attempt| attempt.turn_id.is_some()) => "the turn of its agent says where it stands",
+        _ if run.is_some_and(by_peer) => "its peer says where it stands",
+        _ if !task.blockers.is_empty() && matches!(status, WaitingInput | WaitingPermission | WaitingResource) => {
+            "it waits for other tasks and starts by itself when they are complete"
+        }
+        _ => return Ok(()),
+    };
+    Err(refuse_move(task, status.as_str(), advice))
 }
 
 fn accept(draft: &mut Draft<'_, '_>, task_id: &TaskId, task: &Task, by: String) {

@@ -44,8 +44,24 @@ pub(super) fn check_invariants(world: &mut World, before: &SessionState, events:
     turns_are_in_one_place(&world.state);
     actions_belong_to_waiting_calls(&world.state);
     threads_rest_when_their_work_is_over(&world.state);
+    turns_name_whom_they_are_for(before, events);
     index_mirrors_state(world, events);
     index_changes_once(before, &world.state, changes);
+}
+
+/// Whoever follows a task, an item or a child agent sees all of its turn.
+fn turns_name_whom_they_are_for(before: &SessionState, events: &[Event]) {
+    for event in events.iter().filter(|event| owners::is_of_turn(&event.scope, &event.fact)) {
+        let (Some(turn_id), Some(thread_id)) = (&event.scope.turn_id, &event.scope.thread_id) else { continue };
+        let scope = &event.scope;
+        if let Some(owner) = before.tasks.owner_of(turn_id) {
+            assert_eq!((&scope.task_id, &scope.run_id), (&owner.task_id, &owner.run_id), "{event:?}");
+        } else if let Some(owner) = before.jobs.owner_of(turn_id) {
+            assert_eq!((&scope.job_item_id, &scope.run_id), (&owner.job_item_id, &owner.run_id), "{event:?}");
+        } else if let Some(one) = before.subagents.in_thread(thread_id) {
+            assert_eq!(scope.subagent_id.as_ref(), Some(one.id()), "{event:?}");
+        }
+    }
 }
 
 /// Sequences are contiguous, and the bytes give back the events and, folded, the state.

@@ -100,6 +100,7 @@ impl World {
         if let Some(key) = self.key {
             events.insert(0, accepted(key));
         }
+        crate::session::name_owners(&self.state, &mut events);
         let (events, changes) = self.commit(events);
         Ok(Done { output, events, changes })
     }

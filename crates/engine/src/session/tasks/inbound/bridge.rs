@@ -4,11 +4,12 @@
 use factum_model::events::{ActionRequired, ChannelPermissionForwarded, ChannelPermissionReturned};
 use factum_model::id::{TaskId, TurnId};
 use factum_model::peer::{Direction, Side};
-use factum_model::permission::{PermissionSubject, SubjectKind, Verdict as Permission};
+use factum_model::permission::{PermissionSubject, SubjectKind};
 use factum_model::value::Status;
 use factum_model::{Fact, NewEvent, Scope};
 
 use super::links::Link;
+use crate::session::crossing;
 use crate::session::respond_action::Answer;
 use crate::session::state::{OpenAction, SessionState, Shell, waiting_status};
 use crate::session::tasks::draft::Draft;
@@ -17,14 +18,22 @@ use crate::session::verdict::Verdict;
 /// Says of every permission that the draft asks for that the peer is asked too.
 pub(in crate::session::tasks) fn forward_permissions(draft: &mut Draft<'_, '_>, task_id: &TaskId, turn_id: &TurnId) {
     let Some(link) = draft.state.inbound.open.get(task_id) else { return };
+    let shell = draft.state.shell.as_ref();
     let asked = |event: &NewEvent| match &event.fact {
         Fact::ActionRequired(required) if event.scope.turn_id.as_ref() == Some(turn_id) => {
-            (waiting_status(required.action_type) == Status::WaitingPermission)
-                .then(|| NewEvent::new(scope(&event.scope, link), forwarded(required, draft.state.shell.as_ref())))
+            let asks = waiting_status(required.action_type) == Status::WaitingPermission;
+            asks.then(|| {
+                let (prompt, expires_at) = (required.prompt.clone(), required.timeout_at);
+                let by = shell.map(requesting).unwrap_or_default();
+                let requested = crossing::requested(subject(required), by, prompt, expires_at);
+                let scope = scope(&event.scope, link);
+                let local = Scope { channel_id: None, ..scope.clone() };
+                [NewEvent::new(local, requested), NewEvent::new(scope, forwarded(required, shell))]
+            })
         }
         _ => None,
     };
-    let forwarded: Vec<NewEvent> = draft.events.iter().filter_map(asked).collect();
+    let forwarded: Vec<NewEvent> = draft.events.iter().filter_map(asked).flatten().collect();
     for event in forwarded {
         draft.push_event(event);
     }
@@ -66,10 +75,10 @@ pub(in crate::session) fn decided_here(
     action: &OpenAction,
     answer: &Answer<'_>,
     verdict: Verdict,
-) -> Option<NewEvent> {
-    let turn_id = action.turn_id.as_ref().filter(|_| is_permission(action))?;
-    let link = state.inbound.open.values().find(|link| link.turn_id.as_ref() == Some(turn_id))?;
-    Some(permission_returned(shell, link, action, answer, verdict, Side::Local))
+) -> Vec<NewEvent> {
+    let Some(turn_id) = action.turn_id.as_ref().filter(|_| is_permission(action)) else { return Vec::new() };
+    let link = state.inbound.open.values().find(|link| link.turn_id.as_ref() == Some(turn_id));
+    link.map(|link| permission_returned(shell, link, action, answer, verdict, Side::Local)).unwrap_or_default()
 }
 
 pub(super) fn is_permission(action: &OpenAction) -> bool {
@@ -84,7 +93,7 @@ pub(super) fn permission_returned(
     answer: &Answer<'_>,
     verdict: Verdict,
     decided_on: Side,
-) -> NewEvent {
+) -> Vec<NewEvent> {
     let mut scope = Scope::default().thread_id(&action.thread_id).action_id(&action.action_id);
     scope.session_id = Some(shell.session_id.clone());
     scope.turn_id.clone_from(&action.turn_id);
@@ -94,11 +103,15 @@ pub(super) fn permission_returned(
         direction: if decided_on == Side::Remote { Direction::Inbound } else { Direction::Outbound },
         requesting_peer: requesting(shell),
         subject: subject(&action.required),
-        decision: if verdict == Verdict::Allow { Permission::Allow } else { Permission::Deny },
+        decision: crossing::decided(verdict, answer.source),
         decided_by: answer.by.to_owned(),
         decided_on,
         source: answer.source,
         channel_scoped: false,
     };
-    NewEvent::new(scope.task_id(&link.task_id).channel_id(&link.channel_id), fact)
+    let scope = scope.task_id(&link.task_id);
+    let resolved = crossing::resolved(subject(&action.required), &action.action_id, verdict, answer);
+    let resolved = resolved.map(|resolved| NewEvent::new(scope.clone(), resolved));
+    let returned = NewEvent::new(scope.channel_id(&link.channel_id), fact);
+    resolved.into_iter().chain([returned]).collect()
 }

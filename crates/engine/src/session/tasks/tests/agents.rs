@@ -49,13 +49,16 @@ fn a_task_of_an_agent_is_a_turn_in_a_thread_of_its_own() {
 }
 
 #[test]
-fn a_restart_leaves_alone_what_the_owner_said_of_a_task() {
-    for (word, status) in [("waiting_input", WaitingInput), ("waiting_permission", WaitingPermission)] {
-        let mut board = with_agent(json!({}));
-        board.ok("update_task", json!({ "task_id": "t", "status": word }));
-        board.crash();
-        assert_eq!(board.status("t"), status, "{word}");
+fn nobody_else_says_where_a_task_stands_while_its_agent_works() {
+    let mut board = with_agent(json!({}));
+    for word in ["waiting_input", "waiting_permission", "waiting_resource", "blocked", "preparing", "stale", "unknown"]
+    {
+        let refusal = board.call("update_task", json!({ "task_id": "t", "status": word })).expect_err("refused");
+        assert_eq!(refusal.details["status"], "running", "{word}: {refusal:?}");
     }
+    board.ok("update_task", json!({ "task_id": "t", "title": "its data is another matter" }));
+    board.crash();
+    assert_eq!(board.status("t"), Running);
 }
 
 #[test]

@@ -168,3 +168,17 @@ fn an_edge_that_is_satisfied_keeps_why_and_since_when_it_is_there() {
     assert_eq!(after, expected);
     assert_eq!(after.reason.as_deref(), Some("needs the numbers"));
 }
+
+/// Where a task waits for others nobody can talk it out of that.
+#[test]
+fn what_waits_for_others_is_not_said_to_wait_for_something_else() {
+    let mut board = Board::new();
+    board.task("b", json!({}));
+    board.task("t", json!({ "blocked_by": ["b"] }));
+    for word in ["waiting_input", "waiting_permission", "waiting_resource", "running", "queued"] {
+        let refusal = board.call("update_task", json!({ "task_id": "t", "status": word })).expect_err("refused");
+        assert_eq!(refusal.details["status"], "blocked", "{word}: {refusal:?}");
+    }
+    let refusal = board.call("complete_task", json!({ "task_id": "t" })).expect_err("refused");
+    assert_eq!(refusal.details["missing"], json!([{ "kind": "blocker", "task_id": "b", "status": "accepted" }]));
+}

@@ -87,8 +87,9 @@ fn follow(board: &mut Board, before: &Tasks) {
             }
             _ => {}
         }
-        if let Fact::TaskDelegated(fact) = &event.fact {
-            let token = fact.lease.as_ref().expect("a lease").token;
+        if let Fact::TaskDelegated(fact) = &event.fact
+            && let Some(token) = fact.lease.as_ref().map(|lease| lease.token)
+        {
             assert!(token > board.watch.lease_token, "tokens rise");
             board.watch.lease_token = token;
         }

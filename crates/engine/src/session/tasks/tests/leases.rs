@@ -185,7 +185,7 @@ fn a_worker_that_is_told_to_stop_may_settle_as_it_likes() {
         let mut board = queued(json!({ "retry_policy": { "max_attempts": 5 } }));
         let token = board.claim("t");
         board.ok("cancel_task", json!({ "task_id": "t", "reason": "enough" }));
-        assert_eq!((board.status("t"), board.timers()), (TaskStatus::Cancelling, vec![]), "a lease has its own end");
+        assert_eq!(board.status("t"), TaskStatus::Cancelling);
         assert!(holder(&board.world.state, &board.attempt("t").run_id).expect("held").cancel_requested);
         let params = if command == "fail_run" { json!({ "error": { "category": "stopped" } }) } else { json!({}) };
         let result = board.work(command, "t", token, params).expect("accepted");
@@ -196,4 +196,19 @@ fn a_worker_that_is_told_to_stop_may_settle_as_it_likes() {
         );
         assert_eq!(board.known("t").status_reason.as_deref(), Some("enough"), "{command}");
     }
+}
+
+/// A worker that goes on as if nothing had been said keeps its lease alive, and the task does not wait for it.
+#[test]
+fn a_worker_that_does_not_stop_is_given_up() {
+    let mut board = queued(json!({}));
+    let token = board.claim("t");
+    board.ok("cancel_task", json!({ "task_id": "t" }));
+    let grace = i64::try_from(board.world.limits.task_cancel_grace_ms).expect("a short time");
+    board.pass(grace - 1);
+    assert_eq!(board.status("t"), TaskStatus::Cancelling, "it has some time");
+    board.pass(1);
+    assert_eq!(board.status("t"), TaskStatus::Cancelled);
+    let late = board.work("complete_run", "t", token, json!({})).expect_err("it holds nothing any more");
+    assert_eq!(late.details.get("cause"), Some(&json!("late_report")), "{late:?}");
 }

@@ -122,6 +122,11 @@ impl Model {
         if task.status == Archived || (to != task.status && !task.may(to)) {
             return false;
         }
+        let by_agent = task.who == Who::Agent && task.run().is_some();
+        let waits = matches!(to, WaitingInput | WaitingPermission | WaitingResource) && !task.blockers.is_empty();
+        if to != task.status && to != Archived && (matches!(task.status, Paused | Retrying) || by_agent || waits) {
+            return false;
+        }
         match to {
             _ if to == task.status => {}
             Accepted if task.attempts.is_empty() => self.accept(name),
@@ -134,9 +139,6 @@ impl Model {
             WaitingInput | WaitingPermission | WaitingResource | Blocked | Archived => self.set(name, to),
             Stale | Unknown if !task.attempts.is_empty() => self.set(name, to),
             _ => return false,
-        }
-        if task.status == Paused && to != Paused {
-            self.goes_on(name);
         }
         self.complete_if_enough(name);
         true
@@ -224,8 +226,9 @@ impl Model {
             match (task.run(), task.who) {
                 _ if !open(task.status) => {}
                 (None, _) => self.settle(&reached),
-                (Some(AttemptStatus::Running), Who::Assignee) => self.task(&reached).cancel_at = Some(settle_by),
-                (Some(AttemptStatus::Running), Who::Queue) => {}
+                (Some(AttemptStatus::Running), Who::Assignee | Who::Queue) => {
+                    self.task(&reached).cancel_at = Some(settle_by);
+                }
                 _ => self.attempt_failed(&reached, AttemptStatus::Cancelled, false),
             }
         }

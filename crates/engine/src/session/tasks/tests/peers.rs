@@ -288,6 +288,46 @@ fn a_question_of_the_peer_is_asked_here_once_and_its_answer_waits_until_the_peer
     assert_eq!((board.world.state.actions.len(), board.status("t")), (0, TaskStatus::Completed));
 }
 
+/// What a peer does is complete when the peer says so and everything is here, not before.
+#[test]
+fn nobody_completes_what_a_peer_is_at() {
+    for state in ["working", "input-required", "auth-required"] {
+        let mut board = given(json!({}));
+        let question = (state != "working").then(|| "q1".to_owned());
+        see(&mut board, &task(PeerNews { question, ..news(state) }));
+        let run_id = board.attempt("t").run_id;
+        for params in [json!({ "task_id": "t" }), json!({ "task_id": "t", "run_id": run_id })] {
+            let refusal = board.call("complete_task", params).expect_err("refused");
+            let missing = refusal.details["missing"].as_array().cloned().unwrap_or_default();
+            let kinds: Vec<&str> = missing.iter().filter_map(|missing| missing["kind"].as_str()).collect();
+            let expected: &[&str] = if state == "working" { &["run"] } else { &["action", "run"] };
+            assert_eq!(kinds, expected, "{state}");
+        }
+        let refusal = board.call("update_task", json!({ "task_id": "t", "status": "stale" })).expect_err("refused");
+        assert!(refusal.message.contains("its peer says"), "{refusal:?}");
+    }
+}
+
+/// Seed 000: what is asked across a channel comes back across it, also where nobody decides any more.
+#[test]
+fn a_permission_that_is_not_asked_any_more_comes_back_undecided() {
+    for (at_the_peer, side) in [(true, Side::Remote), (false, Side::Local)] {
+        let mut board = given(json!({}));
+        see(&mut board, &task(PeerNews { question: Some("q1".to_owned()), ..news("auth-required") }));
+        if at_the_peer {
+            see(&mut board, &task(news("working")));
+        } else {
+            board.ok("cancel_task", json!({ "task_id": "t" }));
+            board.pass(i64::try_from(board.world.limits.task_cancel_grace_ms).expect("a short time"));
+        }
+        let returned = board.last.iter().find_map(|event| match &event.fact {
+            Fact::ChannelPermissionReturned(fact) => Some((fact.decision, fact.decided_on, fact.source)),
+            _ => None,
+        });
+        assert_eq!(returned, Some((Verdict::Unavailable, side, ResolutionSource::Superseded)));
+    }
+}
+
 #[test]
 fn an_answer_that_the_peer_does_not_take_is_asked_for_again() {
     let mut board = given(json!({}));

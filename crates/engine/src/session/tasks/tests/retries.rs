@@ -141,3 +141,33 @@ proptest! {
         prop_assert!(wait_ms(&backoff, attempts, u64::MAX) <= max_ms);
     }
 }
+
+/// A timer has the word until the next attempt begins.
+#[test]
+fn a_retry_that_is_due_later_is_not_talked_away() {
+    let mut board = Board::new();
+    let retry_policy = json!({ "max_attempts": 2, "backoff": { "initial_ms": 50 } });
+    board.task("t", json!({ "status": "queued", "retry_policy": retry_policy }));
+    board.ok("fail_task", json!({ "task_id": "t", "error": { "category": "bad" } }));
+    for word in ["waiting_resource", "blocked", "waiting_input", "running"] {
+        let refusal = board.call("update_task", json!({ "task_id": "t", "status": word })).expect_err("refused");
+        assert_eq!(refusal.details["status"], "retrying", "{word}: {refusal:?}");
+    }
+    board.pass(100);
+    assert_eq!((board.status("t"), board.attempt("t").attempt_count), (TaskStatus::Running, 2));
+}
+
+/// Each attempt says for itself how far it is; what a restart carries on goes on from there.
+#[test]
+fn a_new_attempt_has_come_to_nothing_yet() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "queued", "retry_policy": { "max_attempts": 2 } }));
+    board.ok("append_task_progress", json!({ "task_id": "t", "percent": 90, "delivery_state": "queued" }));
+    board.ok("fail_task", json!({ "task_id": "t", "error": { "category": "bad" } }));
+    assert_eq!(board.known("t").progress, None);
+    board.ok("append_task_progress", json!({ "task_id": "t", "percent": 10, "delivery_state": "queued" }));
+    board.ok("complete_task", json!({ "task_id": "t", "delivery_state": "delivered" }));
+    let row = board.known("t");
+    let said = row.progress.and_then(|progress| progress.delivery_state);
+    assert_eq!((row.delivery_state, said), (DeliveryState::Delivered, Some(DeliveryState::Delivered)));
+}

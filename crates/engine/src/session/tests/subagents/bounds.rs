@@ -113,7 +113,11 @@ fn a_child_for_a_task_that_is_not_there() {
         assert_eq!(spawn_with(&mut world, params), refused(&Refusal::not_found()));
     }
     assert_eq!(spawn_with(&mut world, json!({ "task_id": "k" })).len(), 2);
-    assert_eq!(spawn_with(&mut world, json!({ "task_id": "k", "parent_task_id": "k" })).len(), 3, "and its edge");
+    assert_eq!(
+        spawn_with(&mut world, json!({ "task_id": "k", "parent_task_id": "k" })).len(),
+        4,
+        "and its edge, and that work was handed on"
+    );
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn check(act: Act, expected: [(&str, &str); 9]) {
 
 #[test]
 fn input() {
-    let begins = &format!("subagent.input a | {BEGINS}");
+    let begins = &format!("subagent.status a running | subagent.input a | {BEGINS}");
     check(
         |world| send(world, "a"),
         [
