@@ -107,7 +107,9 @@ pub(super) fn apply(state: &mut SessionState, event: &Event) {
     let (over, at_work): (Vec<_>, Vec<_>) = concerned.partition(|thread| is_over(state, thread));
     let [over, at_work] = [over, at_work].map(|threads| threads.into_iter().map(id_of).collect::<Vec<_>>());
     state.resting.threads.retain(|thread_id| !at_work.contains(thread_id));
-    over.into_iter().for_each(|thread_id| rest(state, thread_id));
+    // One that rests already may leave because of the others: it does not come back then.
+    let new: Vec<_> = over.into_iter().filter(|thread_id| !state.resting.contains(thread_id)).collect();
+    new.into_iter().for_each(|thread_id| rest(state, thread_id));
 }
 
 fn id_of(thread: &Thread) -> ThreadId {
@@ -161,9 +163,6 @@ fn is_over(state: &SessionState, thread: &Thread) -> bool {
 }
 
 fn rest(state: &mut SessionState, thread_id: ThreadId) {
-    if state.resting.contains(&thread_id) {
-        return;
-    }
     state.resting.threads.push_back(thread_id);
     while state.resting.threads.len() > KEPT_MAX {
         let Some(leaves) = state.resting.threads.pop_front() else { return };

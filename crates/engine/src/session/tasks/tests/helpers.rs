@@ -153,3 +153,19 @@ fn the_thread_of_its_agent_is_an_edge() {
         "the second attempt is in the same thread"
     );
 }
+
+/// The end of a job concerns its own thread and the thread of its task; of those that rest the oldest leaves, and not twice.
+#[test]
+fn a_thread_that_leaves_because_of_another_does_not_come_back() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "draft", "agent": "demo" }));
+    board.create_job_for("t", "batch").expect("created");
+    board.ok("start_task", json!({ "task_id": "t" }));
+    board.turn_fails("t", crate::session::tests::world::failure("broken"));
+    board.task("u", json!({ "status": "queued", "agent": "demo" }));
+    board.turn_fails("u", crate::session::tests::world::failure("broken"));
+    assert_eq!((board.status("t"), board.status("u")), (Failed, Failed));
+    board.helper_ends("batch");
+    let resting = board.world.state.resting.len();
+    assert_eq!((resting, board.world.state.threads.len()), (2, 3), "the invariants look at the rest");
+}
