@@ -7,9 +7,9 @@ use crate::commands::NewJobItem;
 use crate::id::*;
 use crate::task::Execution;
 use crate::value::Failure;
-use crate::wire::{wire, words};
+use crate::wire::{record, wire, words};
 
-wire! {
+record! {
     /// A batch as it stands now. Items come by page.
     pub struct JobRecord {
         pub job_id: JobId,
@@ -25,7 +25,7 @@ wire! {
         #[serde(flatten)]
         pub execution: Execution,
         pub schedule_id: Option<ScheduleId>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub input_refs: Vec<String>,
         pub output_schema_ref: Option<String>,
         pub max_runtime_ms: Option<u64>,
@@ -34,7 +34,7 @@ wire! {
         /// So many items, from the first, have been handed out at least once.
         pub item_cursor: u64,
         pub progress: JobCounts,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub assigned_threads: Vec<ThreadId>,
         pub last_error: Option<Failure>,
         pub created_at: Timestamp,
@@ -43,7 +43,9 @@ wire! {
         pub ended_at: Option<Timestamp>,
         pub as_of_sequence: u64,
     }
+}
 
+wire! {
     /// One item as it stands now.
     pub struct JobItem {
         pub job_item_id: JobItemId,

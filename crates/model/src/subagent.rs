@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use crate::id::*;
 use crate::permission::PermissionMode;
 use crate::value::Failure;
-use crate::wire::{wire, words};
+use crate::wire::{record, wire, words};
 
-wire! {
+record! {
     /// A child agent as it stands now.
     pub struct SubagentRecord {
         pub subagent_id: SubagentId,
@@ -38,7 +38,9 @@ wire! {
         pub updated_at: Timestamp,
         pub ended_at: Option<Timestamp>,
     }
+}
 
+wire! {
     /// Which model a child uses.
     pub struct ModelPolicy {
         pub choice: ModelChoice,

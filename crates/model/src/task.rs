@@ -12,9 +12,9 @@ use crate::events::Phase;
 use crate::id::*;
 use crate::routing::TaskProfile;
 use crate::value::{Failure, Metadata, Part};
-use crate::wire::{wire, words};
+use crate::wire::{record, wire, words};
 
-wire! {
+record! {
     /// A task as it stands now, with every attempt it ever had.
     pub struct TaskRecord {
         pub task_id: TaskId,
@@ -61,6 +61,33 @@ wire! {
         pub as_of_sequence: u64,
     }
 
+    /// One execution of a task. A retry adds one, it never changes an old one.
+    pub struct Attempt {
+        pub run_id: RunId,
+        pub attempt_id: AttemptId,
+        /// From 1.
+        pub attempt_count: u32,
+        pub cause: AttemptCause,
+        pub status: AttemptStatus,
+        pub worker: Option<String>,
+        /// The thread and turn of an agent that does it.
+        pub thread_id: Option<ThreadId>,
+        pub turn_id: Option<TurnId>,
+        #[serde(default)]
+        pub input_refs: Vec<String>,
+        #[serde(default)]
+        pub output_refs: Vec<String>,
+        #[serde(default)]
+        pub checkpoint_refs: Vec<String>,
+        pub retry_policy: Option<RetryPolicy>,
+        pub last_error: Option<Failure>,
+        pub completion_summary: Option<String>,
+        pub started_at: Option<Timestamp>,
+        pub ended_at: Option<Timestamp>,
+    }
+}
+
+wire! {
     /// What is kept of a task under its id: the record without its edges and older attempts, which have rows of their own.
     pub struct TaskRow {
         pub task_id: TaskId,
@@ -125,31 +152,6 @@ wire! {
         pub created_sequence: u64,
         /// The sequence of the last fact about it.
         pub sequence: u64,
-    }
-
-    /// One execution of a task. A retry adds one, it never changes an old one.
-    pub struct Attempt {
-        pub run_id: RunId,
-        pub attempt_id: AttemptId,
-        /// From 1.
-        pub attempt_count: u32,
-        pub cause: AttemptCause,
-        pub status: AttemptStatus,
-        pub worker: Option<String>,
-        /// The thread and turn of an agent that does it.
-        pub thread_id: Option<ThreadId>,
-        pub turn_id: Option<TurnId>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub input_refs: Vec<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub output_refs: Vec<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub checkpoint_refs: Vec<String>,
-        pub retry_policy: Option<RetryPolicy>,
-        pub last_error: Option<Failure>,
-        pub completion_summary: Option<String>,
-        pub started_at: Option<Timestamp>,
-        pub ended_at: Option<Timestamp>,
     }
 
     /// Who does a task. Without a queue, an agent and a peer its assignee does, or whoever asked for it where none is named.

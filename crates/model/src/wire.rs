@@ -12,6 +12,15 @@ macro_rules! wire {
     )*};
 }
 
+/// Records: a field that there is nothing to say about is `null`, and not left out, so that a reader finds all of them.
+macro_rules! record {
+    ($($(#[$meta:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        $(#[$meta])*
+        pub struct $name { $($body)* }
+    )*};
+}
+
 /// Words on the wire: snake_case enums without content.
 macro_rules! words {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident,)* })*) => {$(
@@ -22,4 +31,4 @@ macro_rules! words {
     )*};
 }
 
-pub(crate) use {wire, words};
+pub(crate) use {record, wire, words};

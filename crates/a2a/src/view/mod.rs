@@ -28,6 +28,9 @@ use artifacts::Artifacts;
 /// Where a fact refers to the message behind it (`engine` writes it).
 const PEER_MESSAGE: &str = "peer_message";
 
+/// The kind of task that a call of a turn gives to a peer (`engine` makes it).
+const GIVEN_AWAY: &str = "delegation";
+
 /// A task as its client sees it.
 #[derive(Clone, Debug)]
 pub struct TaskView {
@@ -45,6 +48,8 @@ pub struct TaskView {
     artifacts: Artifacts,
     task_id: TaskId,
     turns: Vec<TurnId>,
+    /// Tasks that its turns gave to peers: what those ask is asked here too.
+    given: Vec<TaskId>,
     open: Vec<OpenAction>,
 }
 
@@ -88,6 +93,7 @@ impl TaskView {
             artifacts: Artifacts::default(),
             task_id: event.scope.task_id.clone()?,
             turns: Vec::new(),
+            given: Vec::new(),
             open: Vec::new(),
         })
     }
@@ -108,6 +114,12 @@ impl TaskView {
         if self.is_over() || !self.concerns(event) {
             return Vec::new();
         }
+        if let (Fact::TaskCreated(_), Some(task_id)) = (&event.fact, &event.scope.task_id)
+            && *task_id != self.task_id
+        {
+            self.given.push(task_id.clone());
+            return Vec::new();
+        }
         let shown = self.change(event);
         self.generation += shown.len() as u64;
         shown
@@ -115,9 +127,17 @@ impl TaskView {
 
     fn concerns(&self, event: &Event) -> bool {
         let scope = &event.scope;
-        match &scope.task_id {
-            Some(task_id) => *task_id == self.task_id,
-            None => scope.turn_id.as_ref().is_some_and(|turn_id| self.turns.contains(turn_id)),
+        let own_turn = || scope.turn_id.as_ref().is_some_and(|turn_id| self.turns.contains(turn_id));
+        match (&event.fact, &scope.task_id) {
+            (_, Some(task_id)) if *task_id == self.task_id => true,
+            (Fact::TaskCreated(fact), Some(_)) => fact.task_kind.as_deref() == Some(GIVEN_AWAY) && own_turn(),
+            (Fact::ActionRequired(_), Some(task_id)) => self.given.contains(task_id),
+            (Fact::ActionResolved(_), _) => {
+                let asked = self.open.iter().any(|open| Some(&open.action_id) == scope.action_id.as_ref());
+                asked || (scope.task_id.is_none() && own_turn())
+            }
+            (_, Some(_)) => false,
+            (_, None) => own_turn(),
         }
     }
 

@@ -204,3 +204,23 @@ fn the_conversation_is_in_the_order_it_was_had() {
     let said: Vec<&str> = log.view.history.iter().filter_map(Message::text).collect();
     assert_eq!(said, ["hello", "the worker is gone", "are you there?"]);
 }
+
+/// Whoever asks its peers for help asks for what they need, too.
+#[test]
+fn what_a_peer_asks_that_its_turn_gave_work_to_is_asked_here() {
+    let mut log = Log::new();
+    let made = json!({
+        "status": "queued", "requested_by": "x", "objective": "count", "visibility": "foreground", "priority": "normal",
+        "task_kind": "delegation", "peer": "north",
+    });
+    assert!(log.tell(json!({ "task_id": "given", "turn_id": "u" }), "task.created", made).is_empty());
+    let asked = json!({ "action_type": "input", "prompt": "which?", "on_timeout": "wait" });
+    log.tell(json!({ "task_id": "given", "action_id": "act_1" }), "action.required", asked);
+    assert_eq!(log.view.state, TaskState::InputRequired);
+    let answered = json!({ "action_type": "input", "decision": "x", "resolved_by": "y", "source": "response" });
+    log.tell(json!({ "action_id": "act_1" }), "action.resolved", answered);
+    assert_eq!(log.view.state, TaskState::Working);
+    let completed = json!({ "status": "completed", "completed_by": "x", "delivery_state": "not_applicable" });
+    assert!(log.tell(json!({ "task_id": "given" }), "task.completed", completed).is_empty(), "it is not over by that");
+    assert_eq!(log.view.state, TaskState::Working);
+}

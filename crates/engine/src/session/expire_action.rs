@@ -11,7 +11,7 @@ use super::state::SessionState;
 use super::tasks::inbound::decided_here;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::Verdict;
-use super::waiting::actions_changed;
+use super::waiting::{actions_changed, asking_turn};
 use crate::context::{Context, Decision};
 
 /// Decides nothing where the action is resolved already or its time has not come: timers may fire late or twice.
@@ -44,7 +44,7 @@ pub fn expire_action(
                 }
             }
         }
-        if let Some(turn_id) = &action.turn_id {
+        if let Some(turn_id) = asking_turn(state, action) {
             actions_changed(state, turn_id, context, &mut events);
         }
     }

@@ -14,7 +14,7 @@ use super::state::{OpenAction, SessionState, Shell};
 use super::tasks::inbound::decided_here;
 use super::turn_end::{End, end_turn, failure, start_next};
 use super::verdict::{Verdict, answer_text, is_word, verdict};
-use super::waiting::actions_changed;
+use super::waiting::{actions_changed, asking_turn};
 use crate::context::{Context, Decision};
 
 /// The words of the review of a lost tool call.
@@ -46,7 +46,7 @@ pub fn respond_action(
     };
     resolve(state, shell, action, verdict, &answer, context, &mut events);
     events.extend(decided_here(state, shell, action, &answer, verdict));
-    if let Some(turn_id) = &action.turn_id {
+    if let Some(turn_id) = asking_turn(state, action) {
         actions_changed(state, turn_id, context, &mut events);
     }
     let sequence = context.sequence_after(state.sequence, &events);
@@ -68,7 +68,7 @@ pub fn refuse_for_closed_channel(
         let source = ResolutionSource::Policy;
         let answer = Answer { decision: "deny", payload: Some(&payload), by: context.caller, source };
         resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
-        if let Some(turn_id) = &action.turn_id {
+        if let Some(turn_id) = asking_turn(state, action) {
             actions_changed(state, turn_id, context, &mut events);
         }
     }

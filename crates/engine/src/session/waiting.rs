@@ -1,14 +1,15 @@
 //! What a turn waits for, and whom that concerns: the task it is done for waits with it, and so does the child agent whose
-//! turn it is.
+//! turn it is. What a peer asks, to whom a call of the turn gave work, is asked in the turn too.
 
 use std::collections::BTreeMap;
 
 use factum_model::events::ActionRequired;
-use factum_model::id::{ActionId, TurnId};
+use factum_model::id::{ActionId, TaskId, TurnId};
 use factum_model::value::Status;
 use factum_model::{Fact, NewEvent};
 
-use super::state::{SessionState, waiting_status};
+use super::lookup::active_turn;
+use super::state::{OpenAction, OpenCall, SessionState, waiting_status};
 use super::{subagents, tasks};
 use crate::context::Context;
 
@@ -34,6 +35,31 @@ pub(super) fn waits_for(state: &SessionState, turn_id: &TurnId, events: &[NewEve
     Some((status, prompt.to_owned()))
 }
 
+/// The turn that an open action is asked in.
+pub(super) fn asking_turn<'a>(state: &'a SessionState, action: &'a OpenAction) -> Option<&'a TurnId> {
+    let given = || giver(state, &state.delegations.of_action(&action.action_id)?.task_id);
+    action.turn_id.as_ref().or_else(given)
+}
+
+/// The open actions that are asked in a turn.
+pub(super) fn asked_in<'a>(state: &'a SessionState, turn_id: &'a TurnId) -> impl Iterator<Item = &'a OpenAction> {
+    state.actions.iter().filter(move |action| asking_turn(state, action) == Some(turn_id))
+}
+
+/// Whether a fact that is about to be recorded asks something in a turn.
+pub(super) fn asks_in(state: &SessionState, turn_id: &TurnId, event: &NewEvent) -> bool {
+    let given = || giver(state, event.scope.task_id.as_ref()?);
+    matches!(event.fact, Fact::ActionRequired(_)) && event.scope.turn_id.as_ref().or_else(given) == Some(turn_id)
+}
+
+/// The turn at work whose call gave a task to a peer.
+pub(super) fn giver<'a>(state: &'a SessionState, task_id: &TaskId) -> Option<&'a TurnId> {
+    let turn_id = state.tasks.made_in(task_id)?;
+    let (_, turn) = active_turn(state, turn_id)?;
+    let gave = |call: &OpenCall| tasks::task_of_call(&call.tool_call_id).as_ref() == Some(task_id);
+    turn.calls.iter().any(gave).then_some(turn_id)
+}
+
 /// The turn's open actions once `events` are recorded.
 fn open_behind<'a>(
     state: &'a SessionState,
@@ -41,11 +67,11 @@ fn open_behind<'a>(
     events: &'a [NewEvent],
 ) -> BTreeMap<ActionId, &'a ActionRequired> {
     let mut open: BTreeMap<ActionId, &ActionRequired> =
-        state.actions_of(turn_id).map(|action| (action.action_id.clone(), &action.required)).collect();
+        asked_in(state, turn_id).map(|action| (action.action_id.clone(), &action.required)).collect();
     for event in events {
         let Some(action_id) = &event.scope.action_id else { continue };
         match &event.fact {
-            Fact::ActionRequired(fact) if event.scope.turn_id.as_ref() == Some(turn_id) => {
+            Fact::ActionRequired(fact) if asks_in(state, turn_id, event) => {
                 open.insert(action_id.clone(), fact);
             }
             Fact::ActionResolved(_) => drop(open.remove(action_id)),

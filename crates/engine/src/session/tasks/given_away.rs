@@ -5,6 +5,7 @@
 //! stops, no peer works for a turn that is over without there being a fact that says it has to be told.
 
 use factum_model::commands::CreateTask;
+use factum_model::events::EdgeChange;
 use factum_model::id::{TaskId, ToolCallId};
 use factum_model::report::Runner;
 use factum_model::task::*;
@@ -14,11 +15,15 @@ use serde_json::json;
 use super::cancel_task::cancel;
 use super::create_task::create_task;
 use super::draft::Draft;
+use super::link_tasks::add_edge;
 use super::state::{Order, Task};
 use crate::context::{Context, Decision};
 use crate::session::lookup::require_session;
 use crate::session::report::{require_call, running};
 use crate::session::state::{ActiveTurn, CallState, SessionState};
+
+/// What such a task is called; whoever follows the turn knows it by that.
+const KIND: &str = "delegation";
 
 /// What a tool call asks of a peer.
 #[derive(Clone, Copy, Debug)]
@@ -58,14 +63,20 @@ pub fn give_away(
         "turn_id": runner.turn_id,
         "task_id": task_id,
         "objective": work.message,
-        "task_kind": "delegation",
+        "task_kind": KIND,
         "status": TaskStatus::Queued,
         "peer": work.peer,
         "auto_complete": true,
     });
     let command: CreateTask = serde_json::from_value(params).map_err(|error| Refusal::invalid(error.to_string()))?;
     let made = create_task(state, &shell.session_id, &shell.agent, recalled, &command, context)?;
-    Ok(Decision { events: made.events, output: task_id })
+    let mut draft = Draft::begin(state, &shell.session_id, &[], made.events, context);
+    // It is no child of the task that the turn is done for: what becomes of it is the call's business, and a call may fail.
+    if let Some(source) = state.tasks.owner_of(&turn.turn_id).and_then(|owner| owner.task_id) {
+        let (to, kind) = (source.as_str(), Relationship::SourceTask);
+        add_edge(&mut draft, &task_id, to, kind, EdgeStatus::Active, None, EdgeChange::Added);
+    }
+    Ok(Decision { events: draft.events, output: task_id })
 }
 
 /// Calls back what the open calls of a turn gave away. The turn ends in the same commit.

@@ -3,12 +3,12 @@
 //! Nothing here fails a task because a peer cannot be reached. A run ends when the peer is done and everything it made is
 //! here, when the peer does not take it, or when nobody can say any more where it is; that last one is `lost`.
 
-use factum_model::Refusal;
 use factum_model::events::*;
 use factum_model::id::{RunId, TaskId};
 use factum_model::peer::{ChannelMessageKind, Direction, DisconnectReason, PeerRecovery, ResumeMethod, Side};
 use factum_model::task::*;
 use factum_model::value::{Failure, Part};
+use factum_model::{Fact, NewEvent, Refusal};
 
 use super::draft::Draft;
 use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
@@ -20,6 +20,7 @@ use crate::session::delegations::{
 use crate::session::state::SessionState;
 use crate::session::text::clip;
 use crate::session::thread_start::open_thread;
+use crate::session::waiting::{actions_changed, giver};
 
 /// Records what was seen of a run that a peer does. A run that is over with changes nothing.
 pub fn observe_peer(
@@ -29,10 +30,18 @@ pub fn observe_peer(
     context: &mut Context<'_>,
 ) -> Result<Decision<()>, Refusal> {
     let mut draft = Draft::of(state, &[], context)?;
-    if let Some(delegation) = state.delegations.get(run_id) {
+    let delegation = state.delegations.get(run_id);
+    if let Some(delegation) = delegation {
         record(&mut draft, delegation, observed)?;
     }
-    Ok(draft.finish(|_| ()))
+    let mut decision = draft.finish(|_| ());
+    let asks = |event: &NewEvent| matches!(event.fact, Fact::ActionRequired(_) | Fact::ActionResolved(_));
+    if let Some(turn_id) = delegation.and_then(|delegation| giver(state, &delegation.task_id))
+        && decision.events.iter().any(asks)
+    {
+        actions_changed(state, turn_id, context, &mut decision.events);
+    }
+    Ok(decision)
 }
 
 fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observed) -> Result<(), Refusal> {
@@ -355,9 +364,8 @@ fn end(
 /// Nobody has to answer what the peer does not ask any more.
 fn supersede(draft: &mut Draft<'_, '_>, delegation: &Delegation, decided_on: Side) {
     let by = draft.context.caller.to_owned();
-    let there = |known: &factum_model::NewEvent| {
-        matches!(known.fact, factum_model::Fact::ActionResolved(_)) && known.scope.action_id == delegation.action
-    };
+    let there =
+        |known: &NewEvent| matches!(known.fact, Fact::ActionResolved(_)) && known.scope.action_id == delegation.action;
     if draft.events.iter().any(there) {
         return;
     }

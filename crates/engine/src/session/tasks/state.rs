@@ -196,6 +196,11 @@ impl Tasks {
         })
     }
 
+    /// The turn that a task was made in.
+    pub(in super::super) fn made_in(&self, task_id: &TaskId) -> Option<&TurnId> {
+        self.get(task_id)?.row.turn_id.as_ref()
+    }
+
     /// The task a run without an outcome is of.
     pub(super) fn of_run(&self, run_id: &RunId) -> Option<&Task> {
         self.get(self.runs.get(run_id)?)

@@ -14,13 +14,14 @@ use crate::session::respond_action::Answer;
 use crate::session::state::{OpenAction, SessionState, Shell, waiting_status};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::Verdict;
+use crate::session::waiting::{asking_turn, asks_in};
 
 /// Says of every permission that the draft asks for that the peer is asked too.
 pub(in crate::session::tasks) fn forward_permissions(draft: &mut Draft<'_, '_>, task_id: &TaskId, turn_id: &TurnId) {
     let Some(link) = draft.state.inbound.open.get(task_id) else { return };
     let shell = draft.state.shell.as_ref();
     let asked = |event: &NewEvent| match &event.fact {
-        Fact::ActionRequired(required) if event.scope.turn_id.as_ref() == Some(turn_id) => {
+        Fact::ActionRequired(required) if asks_in(draft.state, turn_id, event) => {
             let asks = waiting_status(required.action_type) == Status::WaitingPermission;
             asks.then(|| {
                 let (prompt, expires_at) = (required.prompt.clone(), required.timeout_at);
@@ -40,7 +41,8 @@ pub(in crate::session::tasks) fn forward_permissions(draft: &mut Draft<'_, '_>, 
 }
 
 fn scope(of: &Scope, link: &Link) -> Scope {
-    of.clone().task_id(&link.task_id).channel_id(&link.channel_id)
+    // The run is of whoever asks, and that may be a peer's.
+    Scope { run_id: None, attempt_id: None, ..of.clone() }.task_id(&link.task_id).channel_id(&link.channel_id)
 }
 
 fn forwarded(required: &ActionRequired, shell: Option<&Shell>) -> ChannelPermissionForwarded {
@@ -76,7 +78,7 @@ pub(in crate::session) fn decided_here(
     answer: &Answer<'_>,
     verdict: Verdict,
 ) -> Vec<NewEvent> {
-    let Some(turn_id) = action.turn_id.as_ref().filter(|_| is_permission(action)) else { return Vec::new() };
+    let Some(turn_id) = asking_turn(state, action).filter(|_| is_permission(action)) else { return Vec::new() };
     let link = state.inbound.open.values().find(|link| link.turn_id.as_ref() == Some(turn_id));
     link.map(|link| permission_returned(shell, link, action, answer, verdict, Side::Local)).unwrap_or_default()
 }

@@ -17,7 +17,7 @@ use crate::session::respond_action::{Answer, resolve};
 use crate::session::state::{OpenAction, SessionState};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::{Verdict, is_decision, verdict};
-use crate::session::waiting::actions_changed;
+use crate::session::waiting::{actions_changed, asked_in};
 
 /// The word that stands for an answer whose content is its payload.
 const ANSWER: &str = "answer";
@@ -36,7 +36,7 @@ pub fn continue_inbound(
     context.limits.check_metadata("message_metadata_bytes", message)?;
     let mut events = Vec::with_capacity(4);
     let turn_id = link.turn_id.as_ref();
-    let open = turn_id.and_then(|turn_id| choose(state.actions_of(turn_id), input));
+    let open = turn_id.and_then(|turn_id| choose(asked_in(state, turn_id), input));
     match (open, turn_id) {
         (Some(action), Some(turn_id)) => {
             let (decision, payload, verdict) = read(action, input)?;

@@ -12,7 +12,9 @@ use super::peers::{news, task, whole};
 use crate::session::delegations::{Delegation, Observed, PeerNews, Step, next};
 use crate::session::tasks::{GivenAway, give_away, observe_peer, task_of_call};
 use crate::session::tests::world::{failure, model_answer, model_requested, open};
-use crate::session::{ActiveTurn, Effect as ShellEffect, decide_report, effects, interrupt_turn, submit_turn};
+use crate::session::{
+    ActiveTurn, Effect as ShellEffect, decide_report, effects, interrupt_turn, respond_action, submit_turn,
+};
 
 /// How long the agent of a task may take.
 const TIMEOUT_MS: i64 = 100;
@@ -123,6 +125,32 @@ const ENDS: [(&str, Begin, End); 6] = [
     ("the task of the turn takes too long", in_a_task, |given| given.board.pass(TIMEOUT_MS)),
     ("the turn of the task is interrupted", in_a_task, interrupt),
 ];
+
+/// The task whose agent gave work away waits for what the peer asks, and goes on with the answer.
+#[test]
+fn what_the_peer_asks_is_asked_of_the_task_of_the_turn() {
+    for (state, waits) in
+        [("input-required", TaskStatus::WaitingInput), ("auth-required", TaskStatus::WaitingPermission)]
+    {
+        let mut given = in_a_task();
+        assert!(given.board.edge_row(&given.task, Relationship::SourceTask, "t").is_some(), "it says what it is for");
+        let asks = PeerNews { message: Some("which?".to_owned()), question: Some("q".to_owned()), ..news(state) };
+        see(&mut given, &task(asks));
+        assert_eq!((given.board.status(&given.task), given.board.status("t")), (waits, waits));
+        let action_id = given.board.world.state.actions[0].action_id.clone();
+        let command = json!({ "action_id": action_id, "decision": "allow", "payload": { "text": "blue" } });
+        let command = serde_json::from_value(command).expect("params");
+        given.board.decide(|state, context| respond_action(state, &command, context)).expect("answered");
+        assert_eq!(given.board.status("t"), TaskStatus::Running);
+        // It changes its mind: nobody has to answer any more.
+        let again = PeerNews { message: Some("and?".to_owned()), question: Some("r".to_owned()), ..news(state) };
+        see(&mut given, &Observed::Answered { action_id, text: "blue".to_owned() });
+        see(&mut given, &task(again));
+        assert_eq!(given.board.status("t"), waits);
+        see(&mut given, &task(news("working")));
+        assert_eq!(given.board.status("t"), TaskStatus::Running);
+    }
+}
 
 #[test]
 fn the_commit_that_ends_a_turn_calls_back_what_it_gave_away() {
