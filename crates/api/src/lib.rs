@@ -6,6 +6,7 @@
 mod a2a;
 mod alive;
 mod asked;
+mod authority;
 mod body;
 mod casing;
 mod channels;

@@ -20,6 +20,7 @@ use tower::ServiceExt;
 
 use crate::a2a::{self, A2aOptions, Setup};
 use crate::auth::{AuthOptions, Authenticator};
+use crate::authority::name_host;
 use crate::http::{command, direct_command};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Sample, Source, runtime_source};
@@ -168,7 +169,8 @@ fn service(
     Error = Infallible,
     Future = impl Future<Output = Result<Response, Infallible>> + Send,
 > {
-    hyper::service::service_fn(move |request: Request<Incoming>| {
+    hyper::service::service_fn(move |mut request: Request<Incoming>| {
+        name_host(&mut request);
         let (app, state, place) = (app.clone(), state.clone(), place.clone());
         // Boxed, so that a connection that only listens does not keep the room that a command needs.
         async move {

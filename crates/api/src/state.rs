@@ -162,7 +162,8 @@ pub(crate) fn timed_out(limit: Duration) -> Refusal {
 }
 
 /// `factum dev` needs no credential, so a page of some web site must not be able to speak for its visitor: a foreign
-/// `Origin`, or a `Host` that is not this machine (DNS rebinding), is refused.
+/// `Origin`, or a `Host` that is not this machine (DNS rebinding), is refused. Over HTTP/2 the host is `:authority`, which the
+/// listener puts in front of what `Host` says; all of them have to name this machine.
 fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let refuse = |what: &str| {
         let message = format!("factum dev answers only this machine, and the {what} header names another one");
@@ -174,11 +175,9 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
             return refuse("Origin");
         }
     }
-    match headers.get(http::header::HOST).map(|host| host.to_str()) {
-        None => Ok(()),
-        Some(Ok(host)) if is_loopback_host(host) => Ok(()),
-        Some(_) => refuse("Host"),
-    }
+    let mut hosts = headers.get_all(http::header::HOST).iter();
+    let local = hosts.all(|host| host.to_str().is_ok_and(is_loopback_host));
+    if local { Ok(()) } else { refuse("Host") }
 }
 
 fn is_loopback_host(host: &str) -> bool {
@@ -247,6 +246,23 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_loopback_host(host), local, "{host}");
+        }
+    }
+
+    #[test]
+    fn every_host_that_is_named_has_to_be_this_machine() {
+        for (hosts, local) in [
+            (&[][..], true),
+            (&["localhost:7420"], true),
+            (&["localhost:7420", "127.0.0.1"], true),
+            (&["evil.example", "localhost"], false),
+            (&["localhost", "evil.example"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(http::header::HOST, host.parse().unwrap());
+            }
+            assert_eq!(check_origin(&headers).is_ok(), local, "{hosts:?}");
         }
     }
 

@@ -159,7 +159,8 @@ fn skill(state: &State, name: &str) -> Skill {
     Skill { id: name.to_owned(), description }
 }
 
-/// Where clients reach this server: what the operator says, else where this one did.
+/// Where clients reach this server: what the operator says, else where this one did, which the listener puts into the first
+/// `Host` whatever way it was said.
 fn base_url(state: &State, headers: &HeaderMap) -> String {
     if let Some(url) = &state.public_url {
         return url.trim_end_matches('/').to_owned();

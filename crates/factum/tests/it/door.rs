@@ -1,6 +1,7 @@
 //! At the door: what is refused there comes back under its own id, every call of a batch counts, and how deep params may be
-//! does not depend on the way they came.
+//! does not depend on the way they came. Nor does it matter whether HTTP/1.1 or HTTP/2 says whom a request is for.
 
+use base64::Engine;
 use factum_testkit::{Client, Server, within};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -130,4 +131,52 @@ async fn params_may_be_equally_deep_on_every_transport() {
     let [fine, refused] = answers.map(|text| serde_json::from_str::<Value>(&text).unwrap());
     assert!(fine[0].get("result").is_some(), "{fine}");
     assert_eq!((&refused[0]["id"], &refused[0]["error"]["data"]["code"]), (&json!(1), &json!("limit_exceeded")));
+}
+
+/// Over HTTP/2 the host is in `:authority`; the cards, their signatures and the guard of `factum dev` have to know it there.
+#[tokio::test]
+async fn whom_a_request_is_for_is_known_over_http_2() {
+    let (_dir, server) = dev().await;
+    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    let here = format!("http://{}", server.address());
+    let get = async |path: &str, version: &str| {
+        let request = client.get(server.url(path)).header("a2a-version", version);
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let card = get("/.well-known/agent-card.json", "1.0").await;
+    assert_eq!(card["supportedInterfaces"][0]["url"], format!("{here}/a2a"), "{card}");
+    let protected = card["signatures"][0]["protected"].as_str().unwrap();
+    let protected = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(protected).unwrap();
+    let protected: Value = serde_json::from_slice(&protected).unwrap();
+    assert_eq!(protected["jku"], format!("{here}/.well-known/jwks.json"));
+    let old = get("/.well-known/agent.json", "").await;
+    assert_eq!(old["url"], format!("{here}/a2a"), "{old}");
+
+    // An empty message of gRPC: not compressed, no bytes.
+    let path = "/lf.a2a.v1.A2AService/GetExtendedAgentCard";
+    let call = client.post(server.url(path)).header("content-type", "application/grpc").header("te", "trailers");
+    let answer = call.body(vec![0_u8; 5]).send().await.unwrap().bytes().await.unwrap();
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains(&format!("{here}/a2a")) && !text.contains("localhost:80"), "{text}");
+
+    // Another name for this address, as a page of another site would have its visitor's browser use.
+    let client =
+        reqwest::Client::builder().http2_prior_knowledge().resolve("evil.example", server.address().parse().unwrap());
+    let client = client.build().unwrap();
+    let ask = async |authority: &str, host: Option<&str>| {
+        let (_, port) = server.address().rsplit_once(':').unwrap();
+        let url = format!("http://{authority}:{port}/v1/list_tasks");
+        let mut request = client.post(url).body("{}");
+        if let Some(host) = host {
+            request = request.header("host", host);
+        }
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.version(), reqwest::Version::HTTP_2);
+        answer.status().as_u16()
+    };
+    assert_eq!(ask("127.0.0.1", None).await, 200);
+    assert_eq!(ask("127.0.0.1", Some("localhost")).await, 200);
+    assert_eq!(ask("evil.example", None).await, 403);
+    assert_eq!(ask("evil.example", Some("localhost")).await, 403);
+    assert_eq!(ask("127.0.0.1", Some("evil.example")).await, 403);
 }
