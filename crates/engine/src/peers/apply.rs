@@ -80,6 +80,7 @@ fn disconnect(peer: &mut Peer, reason: DisconnectReason) {
     }
 }
 
+/// Where a stream goes on says nothing about what its peer took in: it may go on behind a gap.
 fn resume(peer: &mut Peer, fact: &ChannelResumed) {
     peer.state = ChannelState::Connected;
     if fact.resume_token_ref.is_some() {
@@ -88,7 +89,6 @@ fn resume(peer: &mut Peer, fact: &ChannelResumed) {
     for (stream, position) in &fact.cursors {
         if let Some(cursor) = peer.cursor_mut(stream) {
             cursor.position = *position;
-            cursor.acknowledged = cursor.acknowledged.max(*position);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use factum_model::commands::{ReconnectChannel, ReconnectChannelResult};
-use factum_model::events::{ChannelDisconnected, ChannelResumed, Gap, SnapshotRepaired};
+use factum_model::events::{ChannelAcknowledged, ChannelDisconnected, ChannelResumed, Gap, SnapshotRepaired};
 use factum_model::id::SessionId;
 use factum_model::peer::{DisconnectReason, OWN_STREAM, ResumeMethod, StreamCursor};
 use factum_model::{NewEvent, Refusal, Scope, Timestamp};
@@ -11,7 +11,7 @@ use factum_model::{NewEvent, Refusal, Scope, Timestamp};
 use super::apply::apply_fact;
 use super::cursors::{Heads, addressed, head, named};
 use super::read_model::{Presence, summary};
-use super::state::{Peer, PeerState};
+use super::state::{Cursor, Peer, PeerState};
 use super::token::check_token;
 use crate::context::{Context, Decision};
 
@@ -40,15 +40,21 @@ pub fn reconnect_channel(
     check_token(peer, back.shown)?;
     let given = named(peer, command.session_id.as_ref(), command.last_acknowledged_sequence, &command.cursors)?;
     let about = addressed(peer, command.session_id.as_ref()).unwrap_or_else(|_| OWN_STREAM.to_owned());
+    // What was acknowledged exists, also of a session that was joined since the shell looked.
+    let head = |stream: &str, cursor: Cursor| head(stream, state.sequence, back.heads).max(cursor.acknowledged);
     let streams: Vec<StreamCursor> = peer
         .streams()
         .map(|(stream, cursor)| {
-            let from = given.get(stream).copied().unwrap_or(cursor.acknowledged);
-            // What was acknowledged exists, also of a session that was joined since the shell looked.
-            let head = head(stream, state.sequence, back.heads).max(cursor.acknowledged);
-            go_on(stream, from, head, context.limits.replay_events_max)
+            let said = given.get(stream).copied();
+            go_on(stream, cursor.acknowledged, said, head(stream, cursor), context.limits.replay_events_max)
         })
         .collect();
+    // A peer that says what it has got has acknowledged it, as far as that exists.
+    let got = |(stream, cursor): (&str, Cursor)| {
+        let said = given.get(stream).filter(|said| **said > cursor.acknowledged && **said <= head(stream, cursor))?;
+        Some((stream.to_owned(), *said))
+    };
+    let acknowledged: BTreeMap<String, u64> = peer.streams().filter_map(got).collect();
     let method = match (back.shown, given.is_empty()) {
         (Some(_), _) => ResumeMethod::Token,
         (None, false) => ResumeMethod::Cursor,
@@ -59,13 +65,18 @@ pub fn reconnect_channel(
     if back.replaces {
         events.push(NewEvent::new(scope.clone(), disconnected(peer, DisconnectReason::Replaced, back.last_seen_at)));
     }
+    let last_acknowledged_sequence =
+        acknowledged.get(&about).copied().or(peer.cursor(&about).map(|cursor| cursor.acknowledged));
+    if !acknowledged.is_empty() {
+        events.push(NewEvent::new(scope.clone(), ChannelAcknowledged { cursors: acknowledged }));
+    }
     events.extend(streams.iter().filter_map(|stream| repaired(&scope, stream)));
     let here = streams.iter().find(|stream| stream.stream == about);
     let (resume_from, gap) = here.map_or((0, None), |here| (here.resume_from, here.gap.clone()));
     let resumed = ChannelResumed {
         method,
         resume_from,
-        last_acknowledged_sequence: peer.cursor(&about).map(|cursor| cursor.acknowledged),
+        last_acknowledged_sequence,
         gap: gap.clone(),
         resume_token_ref: Some(back.token_ref.clone()),
         cursors: streams.iter().map(|stream| (stream.stream.clone(), stream.resume_from)).collect(),
@@ -101,21 +112,21 @@ pub(super) fn disconnected(
     ChannelDisconnected { reason, detail: None, last_seen_at, last_acknowledged_sequence }
 }
 
-/// Where a stream goes on behind `from`, and what of it cannot be given.
-fn go_on(stream: &str, from: u64, head: u64, replay_max: u64) -> StreamCursor {
+/// Where a stream goes on, and what of it cannot be given: behind what the peer says it has, or else behind what it
+/// acknowledged (seed 000). A place that the log does not have is no place to go on from, so there it is the latter, too.
+fn go_on(stream: &str, acknowledged: u64, said: Option<u64>, head: u64, replay_max: u64) -> StreamCursor {
     let stream = stream.to_owned();
     let gap =
         |from_sequence, to_sequence, reason: &str| Some(Gap { from_sequence, to_sequence, reason: reason.to_owned() });
-    if from > head {
-        let gap = gap(head + 1, from, "the cursor is ahead of the log");
-        return StreamCursor { stream, resume_from: head, gap };
-    }
+    let ahead = said.filter(|said| *said > head);
+    let from = said.filter(|said| *said <= head).unwrap_or(acknowledged);
     if head - from > replay_max {
         let resume_from = head - replay_max;
         let gap = gap(from + 1, resume_from, "more than replay_events_max events behind");
         return StreamCursor { stream, resume_from, gap };
     }
-    StreamCursor { stream, resume_from: from, gap: None }
+    let gap = ahead.and_then(|said| gap(head + 1, said, "the cursor is ahead of the log"));
+    StreamCursor { stream, resume_from: from, gap }
 }
 
 /// Seed 000: where replay is unavailable, a repair fact marks the gap.

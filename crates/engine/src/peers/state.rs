@@ -50,7 +50,8 @@ pub struct Peer {
 pub struct Cursor {
     /// What it said it has taken in. Never goes back.
     pub acknowledged: u64,
-    /// What it is sent begins behind this one. Before `acknowledged` only where a peer came back and asked for it.
+    /// What it is sent begins behind this one. Before `acknowledged` only where a peer came back and asked for it; behind
+    /// what it acknowledged where the rest was too much to replay, until it says that it took that in some other way.
     pub position: u64,
 }
 

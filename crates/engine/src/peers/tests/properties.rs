@@ -49,13 +49,18 @@ proptest! {
                     let result = world.decide(ALICE, |state, context| reconnect_channel(state, &command, &back, context));
                     let result = result.expect("back");
                     let head = at[&session(name(first))];
-                    let wanted = to.unwrap_or(before.peer.as_ref().expect("a peer").cursor(name(first)).expect("a cursor").acknowledged);
+                    let had = before.peer.as_ref().expect("a peer").cursor(name(first)).expect("a cursor").acknowledged;
                     // What it has and what it is sent meet, or what is between them is said to be missing.
-                    let between = result.gap.map_or((wanted + 1, wanted), |gap| (gap.from_sequence, gap.to_sequence));
-                    prop_assert_eq!(between, match result.resume_from.cmp(&wanted) {
-                        std::cmp::Ordering::Less => (head + 1, wanted),
-                        _ => (wanted + 1, result.resume_from),
+                    let wanted = to.filter(|to| *to <= head).unwrap_or(had);
+                    let gap = result.gap.map(|gap| (gap.from_sequence, gap.to_sequence));
+                    prop_assert_eq!(gap, match (result.resume_from > wanted, to.filter(|to| *to > head)) {
+                        (true, _) => Some((wanted + 1, result.resume_from)),
+                        (false, Some(ahead)) => Some((head + 1, ahead)),
+                        (false, None) => None,
                     });
+                    prop_assert!(result.resume_from >= wanted);
+                    let now = world.peer().cursor(name(first)).expect("a cursor").acknowledged;
+                    prop_assert_eq!(now, had.max(wanted), "what was not sent is not acknowledged");
                     prop_assert!(result.resume_from <= head && head - result.resume_from <= REPLAY_MAX);
                 }
             }

@@ -24,21 +24,23 @@ fn reconnect_as(
     world.decide(caller, |state, context| reconnect_channel(state, &command, &back, context))
 }
 
-/// The last acknowledged, what the peer says, the newest; then where it goes on and what is missing.
+/// The last acknowledged, what the peer says, the newest; then where it goes on, what is missing and what is acknowledged.
 #[test]
 fn where_a_stream_goes_on() {
-    for (acknowledged, said, head, resume_from, gap) in [
-        (0, None, 0, 0, None),
-        (0, None, 100, 0, None),
-        (40, None, 50, 40, None),
-        (40, Some(45), 50, 45, None),
-        (40, Some(30), 50, 30, None),
-        (40, Some(50), 50, 50, None),
-        (40, Some(60), 50, 50, Some((51, 60))),
-        (0, None, 101, 1, Some((1, 1))),
-        (0, Some(0), 1_000, 900, Some((1, 900))),
-        (940, Some(3), 1_000, 900, Some((4, 900))),
-        (940, None, 1_000, 940, None),
+    for (acknowledged, said, head, resume_from, gap, then) in [
+        (0, None, 0, 0, None, 0),
+        (0, None, 100, 0, None, 0),
+        (40, None, 50, 40, None, 40),
+        (40, Some(45), 50, 45, None, 45),
+        (40, Some(30), 50, 30, None, 40),
+        (40, Some(50), 50, 50, None, 50),
+        (40, Some(60), 50, 40, Some((51, 60)), 40),
+        (0, None, 101, 1, Some((1, 1)), 0),
+        (0, Some(0), 1_000, 900, Some((1, 900)), 0),
+        (0, Some(7), 1_000, 900, Some((8, 900)), 7),
+        (5, Some(2_000), 1_000, 900, Some((6, 900)), 5),
+        (940, Some(3), 1_000, 900, Some((4, 900)), 940),
+        (940, None, 1_000, 940, None, 940),
     ] {
         let what = format!("{acknowledged} {said:?} {head}");
         let mut world = client(&["s"]);
@@ -50,7 +52,9 @@ fn where_a_stream_goes_on() {
         assert_eq!(result.gap.as_ref().map(|gap| (gap.from_sequence, gap.to_sequence)), gap, "{what}");
         let cursor = world.peer().cursor("s").expect("s");
         assert_eq!(cursor.position, resume_from, "{what}");
-        assert_eq!(cursor.acknowledged, acknowledged.max(resume_from), "{what}: acknowledgements never go back");
+        assert_eq!(cursor.acknowledged, then, "{what}: what was not sent is not acknowledged");
+        let fact = world.last("channel.resumed");
+        assert_eq!(fact["payload"]["last_acknowledged_sequence"], then, "{what}");
         let repaired = world.types().iter().filter(|kind| *kind == "snapshot.repaired").count();
         assert_eq!(repaired, usize::from(gap.is_some()), "{what}");
         if let Some((from, to)) = gap {
@@ -64,6 +68,24 @@ fn where_a_stream_goes_on() {
         assert_eq!(world.types().last().map(String::as_str), Some("channel.resumed"), "{what}");
         world.check();
     }
+}
+
+/// What was in a gap stays what the peer has not got, however often it comes back, until it says otherwise.
+#[test]
+fn a_gap_is_there_until_it_is_acknowledged() {
+    let mut world = client(&["s"]);
+    let cursors = BTreeMap::from([("s".to_owned(), 4)]);
+    world.decide(ALICE, |state, context| ack_events(state, &cursors, context)).expect("acked");
+    let at = heads(&[("s", 140)]);
+    for said in [json!(2), Value::Null, Value::Null] {
+        let from = said.as_u64().unwrap_or(4);
+        let result = reconnect(&mut world, json!({ "last_acknowledged_sequence": said }), &at).expect("back");
+        assert_eq!(result.gap.map(|gap| (gap.from_sequence, gap.to_sequence)), Some((from + 1, 40)));
+        assert_eq!(result.snapshot.sessions[0].last_acknowledged_sequence, 4);
+    }
+    let result = reconnect(&mut world, json!({ "last_acknowledged_sequence": 40 }), &at).expect("back");
+    assert_eq!((result.gap, result.snapshot.sessions[0].last_acknowledged_sequence), (None, 40));
+    world.check();
 }
 
 #[test]

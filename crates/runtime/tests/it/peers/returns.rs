@@ -75,8 +75,14 @@ async fn what_cannot_be_replayed_is_said_to_be_missing() {
     assert_eq!(sequences(&of(&arrived, &session)), (head - 4..=head).collect::<Vec<_>>());
 
     let ahead = json!({ "channel_id": "c", "last_acknowledged_sequence": head + 10 });
+    let back = port.call("reconnect_channel", ahead.clone()).await;
+    assert_eq!((&back["resume_from"], &back["gap"]["to_sequence"]), (&json!(head - 5), &json!(head - 5)));
+    assert_eq!(back["snapshot"]["sessions"][0]["last_acknowledged_sequence"], 0, "nothing of it was acknowledged");
+    port.call("ack_events", json!({ "channel_id": "c", "acknowledged_sequence": head - 1 })).await;
     let back = port.call("reconnect_channel", ahead).await;
-    assert_eq!((&back["resume_from"], &back["gap"]["to_sequence"]), (&json!(head), &json!(head + 10)));
+    assert_eq!((&back["resume_from"], &back["gap"]["to_sequence"]), (&json!(head - 1), &json!(head + 10)));
+    let back = port.call("reconnect_channel", json!({ "channel_id": "c" })).await;
+    assert_eq!((&back["resume_from"], &back["gap"]), (&json!(head - 1), &Value::Null), "nothing is skipped");
 }
 
 #[tokio::test]
