@@ -39,7 +39,8 @@ pub use caller::{ACCOUNT_BYTES_MAX, Caller, valid_account};
 pub use clock::{Clock, Ids, RandomIds, Sources, SystemClock};
 pub use cursor::{Secret, same};
 pub use delegations::{
-    Answer, ArtifactContent, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble, ViewedArtifact,
+    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Trouble,
+    ViewedArtifact,
 };
 pub use dispatch::{CallError, Handle};
 pub use factum_agent::Agents;

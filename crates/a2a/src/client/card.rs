@@ -13,6 +13,17 @@ use crate::extension::MESSAGING_URI;
 /// The most interfaces of a card that are looked at.
 const INTERFACES_MAX: usize = 32;
 
+/// What whoever speaks A2A can do.
+const ALWAYS: [&str; 2] = ["artifacts", "task_delegation"];
+
+/// What a card may declare beside that, and what it is called here.
+const DECLARED: [(&str, &str); 4] = [
+    ("streaming", "streaming"),
+    ("pushNotifications", "push_notifications"),
+    ("extendedAgentCard", "extended_agent_card"),
+    ("stateTransitionHistory", "state_transition_history"),
+];
+
 /// How a peer is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
@@ -42,8 +53,14 @@ pub enum Signature {
 /// What a card says, as far as a caller needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerCard {
+    /// Where it was read.
+    pub url: String,
     pub name: String,
     pub streaming: bool,
+    /// What the peer can do, in our words: what every agent that speaks A2A can, and what the card declares (seed 000).
+    pub capabilities: Vec<String>,
+    /// Extensions that the card requires and that are not known here.
+    pub unknown_extensions: Vec<String>,
     /// Whether sending again with the same `Idempotency-Key` is safe.
     pub idempotent: bool,
     /// Those that this side speaks, best first.
@@ -56,7 +73,7 @@ pub struct PeerCard {
 }
 
 impl PeerCard {
-    pub(super) fn read(json: Value, signature: Signature) -> Result<Self, Failure> {
+    pub(super) fn read(json: Value, url: &str, signature: Signature) -> Result<Self, Failure> {
         let Some(name) = json.get("name").and_then(Value::as_str) else {
             return Err(Failure::malformed("the agent card has no name"));
         };
@@ -64,15 +81,18 @@ impl PeerCard {
         let (spoken, others): (Vec<_>, Vec<_>) = offered.into_iter().partition(|offer| offer.spoken().is_some());
         let interfaces = by_preference(spoken.iter().filter_map(Offer::spoken).collect());
         let capability = |name: &str| json["capabilities"].get(name).and_then(Value::as_bool).unwrap_or(false);
-        let extension = |uri: &str| {
-            let list = json["capabilities"].get("extensions").and_then(Value::as_array);
-            list.is_some_and(|list| list.iter().any(|extension| extension["uri"] == uri))
-        };
+        let declared = DECLARED.iter().filter(|(name, _)| capability(name)).map(|(_, ours)| *ours);
+        let extensions = json["capabilities"].get("extensions").and_then(Value::as_array);
+        let extensions = extensions.map_or(&[][..], Vec::as_slice);
+        let unknown = extensions.iter().filter(|one| one["required"] == true && one["uri"] != MESSAGING_URI);
         Ok(Self {
+            url: url.to_owned(),
             name: cut(name),
             streaming: capability("streaming"),
+            capabilities: ALWAYS.into_iter().chain(declared).map(str::to_owned).collect(),
+            unknown_extensions: unknown.map(|one| cut(one["uri"].as_str().unwrap_or("one without a uri"))).collect(),
             // Whoever offers our extension is one of us, and keeps keys.
-            idempotent: extension(MESSAGING_URI),
+            idempotent: extensions.iter().any(|one| one["uri"] == MESSAGING_URI),
             interfaces,
             others: others.iter().map(|offer| format!("{} {}", offer.binding, offer.version)).collect(),
             signature,
@@ -161,7 +181,7 @@ mod tests {
     use super::*;
 
     fn ways(json: Value) -> Vec<(String, Binding, Spoken)> {
-        let card = PeerCard::read(json, Signature::Absent).unwrap();
+        let card = PeerCard::read(json, "", Signature::Absent).unwrap();
         card.interfaces.into_iter().map(|way| (way.url, way.binding, way.spoken)).collect()
     }
 
@@ -186,7 +206,7 @@ mod tests {
             way("g", Binding::Grpc, Spoken::V1_0),
         ];
         assert_eq!(ways(new.clone()), expected);
-        assert_eq!(PeerCard::read(new, Signature::Absent).unwrap().others, ["GRPC 0.3", "JSONRPC 2.0"]);
+        assert_eq!(PeerCard::read(new, "", Signature::Absent).unwrap().others, ["GRPC 0.3", "JSONRPC 2.0"]);
 
         let old = json!({ "name": "a", "url": "main", "protocolVersion": "0.3.0", "preferredTransport": "HTTP+JSON",
         "additionalInterfaces": [
@@ -216,7 +236,7 @@ mod tests {
         assert_eq!(ways(card.clone()), [way("main", Binding::JsonRpc, Spoken::April2025)]);
         let mut other = card;
         other["preferredTransport"] = json!("HTTP+JSON");
-        let card = PeerCard::read(other, Signature::Absent).unwrap();
+        let card = PeerCard::read(other, "", Signature::Absent).unwrap();
         assert_eq!(
             (card.interfaces, card.others, card.streaming),
             (vec![], vec!["HTTP+JSON 2025-04".to_owned()], true)
@@ -226,7 +246,7 @@ mod tests {
     #[test]
     fn what_is_no_card_is_malformed() {
         for json in [json!(null), json!([]), json!({ "url": "x" }), json!({ "name": 7 })] {
-            assert!(matches!(PeerCard::read(json, Signature::Absent), Err(Failure::Malformed { .. })));
+            assert!(matches!(PeerCard::read(json, "", Signature::Absent), Err(Failure::Malformed { .. })));
         }
     }
 }

@@ -54,15 +54,27 @@ pub struct PeerOptions {
 
 /// Reads a peer's card and chooses how to speak to it.
 pub async fn discover(client: &Client, options: PeerOptions) -> Result<Peer, Failure> {
-    let json = fetch_card(client, &options).await?;
+    let (json, url) = fetch_card(client, &options).await?;
     let signature = check_signature(client, &options, &json).await?;
-    let mut card = PeerCard::read(json, signature)?;
+    let mut card = PeerCard::read(json, &url, signature)?;
     card.idempotent |= options.idempotent;
+    check_extensions(&card)?;
     let interface = choose(client, &options, &card)?;
     Ok(Peer::new(client.clone(), options.credential, card, interface))
 }
 
-async fn fetch_card(client: &Client, options: &PeerOptions) -> Result<Value, Failure> {
+/// Whoever requires an extension wants to be asked by its rules, or not at all.
+fn check_extensions(card: &PeerCard) -> Result<(), Failure> {
+    if card.unknown_extensions.is_empty() {
+        return Ok(());
+    }
+    let required = card.unknown_extensions.join(", ");
+    let message = format!("its agent card requires an extension that is not known here: {required}");
+    Err(Failure::Refused { code: a2a::error_code::EXTENSION_SUPPORT_REQUIRED, message })
+}
+
+/// The card, and where it was.
+async fn fetch_card(client: &Client, options: &PeerOptions) -> Result<(Value, String), Failure> {
     let base = options.url.trim_end_matches('/');
     let urls: Vec<String> = if base.ends_with(".json") {
         vec![base.to_owned()]
@@ -75,8 +87,9 @@ async fn fetch_card(client: &Client, options: &PeerOptions) -> Result<Value, Fai
         let request = request.header(Version::HEADER, Version::V1_0.as_str());
         let answer = options.credential.on(request).send().await?;
         if answer.status.is_success() {
-            return serde_json::from_slice(&answer.body)
+            let read = serde_json::from_slice(&answer.body)
                 .map_err(|error| Failure::malformed(format!("the agent card at {url} is not JSON: {error}")));
+            return read.map(|card| (card, url));
         }
         if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
             return Err(failure);

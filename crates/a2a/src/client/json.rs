@@ -10,6 +10,7 @@ use super::card::Interface;
 use super::credential::Credential;
 use super::failure::Failure;
 use super::forgiving::forgiven;
+use super::native;
 use super::operation::Operation;
 use super::peer::{Around, unsendable};
 use super::spoken::Spoken;
@@ -85,11 +86,11 @@ impl Call<'_> {
 
 /// A result in the form of 1.0.
 fn of_1_0(spoken: Spoken, operation: Operation, value: Value) -> Value {
-    match spoken {
+    native::readable(match spoken {
         Spoken::V1_0 => forgiven(value),
         Spoken::V0_3 => v0_3::result_from(operation, value),
         Spoken::April2025 => april_2025::result_from(operation, value),
-    }
+    })
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {

@@ -17,6 +17,7 @@ mod failure;
 mod forgiving;
 mod grpc;
 mod json;
+mod native;
 mod operation;
 mod peer;
 mod rest;

@@ -1,10 +1,13 @@
 //! A peer that was found: the operations, in the types of 1.0.
 
+use std::collections::HashMap;
+
 use a2a::{
     CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
     SubscribeToTaskRequest, Task, TaskState,
 };
 use factum_outbound::{Client, Request};
+use serde_json::Value;
 
 use super::card::{Binding, Interface, PeerCard};
 use super::credential::Credential;
@@ -12,7 +15,7 @@ use super::failure::Failure;
 use super::operation::Operation;
 use super::spoken::Spoken;
 use super::updates::PeerUpdates;
-use super::{grpc, json, v0_3};
+use super::{grpc, json, native, v0_3};
 use crate::version::Version;
 
 /// Keeps a repeated send from being carried out twice, where the peer keeps keys.
@@ -41,8 +44,12 @@ impl Peer {
         &self.interface
     }
 
-    /// A state as this peer writes it.
-    pub fn native_status(&self, state: &TaskState) -> String {
+    /// A state as this peer writes it. `metadata` is that of the task or update it is of: where nobody knows the state, the
+    /// peer's own word for it is there.
+    pub fn native_status(&self, state: &TaskState, metadata: Option<&HashMap<String, Value>>) -> String {
+        if let Some(word) = native::kept(metadata).filter(|_| *state == TaskState::Unspecified) {
+            return word.to_owned();
+        }
         match self.interface.spoken {
             Spoken::V1_0 => {
                 serde_json::to_value(state).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()

@@ -16,6 +16,9 @@ use crate::session::workers::check_name;
 /// The queue of a worker that names none.
 pub const DEFAULT_QUEUE: &str = "default";
 
+/// The longest address of an agent card.
+const CARD_CHARS_MAX: usize = 2_048;
+
 /// The longest name of a protocol.
 const PROTOCOL_CHARS_MAX: usize = 64;
 
@@ -65,6 +68,8 @@ fn identity(command: &EnrollChannel, context: &Context<'_>) -> Result<ChannelIde
     check("queues", command.queues.len(), limits.worker_queues_max)?;
     let protocol = command.native_protocol.as_deref().unwrap_or_default();
     check("native_protocol_chars", protocol.chars().count(), PROTOCOL_CHARS_MAX)?;
+    let card = command.agent_card_ref.as_deref().unwrap_or_default();
+    check("agent_card_ref_chars", card.chars().count(), CARD_CHARS_MAX)?;
     limits.check_metadata("metadata_bytes", &command.metadata)?;
     for capability in &command.capabilities {
         check_name(capability)?;
@@ -77,7 +82,7 @@ fn identity(command: &EnrollChannel, context: &Context<'_>) -> Result<ChannelIde
         queues: queues(command)?,
         peer_ref: Some(context.caller.to_owned()),
         native_protocol: command.native_protocol.clone(),
-        agent_card_ref: None,
+        agent_card_ref: command.agent_card_ref.clone(),
         resume_token_ref: None,
         metadata: command.metadata.clone(),
     })

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use factum_a2a::client::{Binding, Failure, Peer, PeerOptions, PeerUpdates, discover};
 use factum_model::peer::Transport;
 use factum_outbound::Client;
-use factum_runtime::{Answer, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble};
+use factum_runtime::{Answer, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Trouble};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -144,11 +144,15 @@ impl Delegate for Peers {
         self.options.keys().cloned().collect()
     }
 
-    fn transport(&self, peer: &str) -> Option<Transport> {
-        self.found.lock().get(peer).map(|peer| match peer.interface().binding {
-            Binding::JsonRpc => Transport::JsonRpc,
-            Binding::HttpJson => Transport::HttpJson,
-            Binding::Grpc => Transport::Grpc,
+    fn described(&self, peer: &str) -> Option<Described> {
+        self.found.lock().get(peer).map(|peer| Described {
+            transport: match peer.interface().binding {
+                Binding::JsonRpc => Transport::JsonRpc,
+                Binding::HttpJson => Transport::HttpJson,
+                Binding::Grpc => Transport::Grpc,
+            },
+            card: Some(peer.card().url.clone()),
+            capabilities: peer.card().capabilities.clone(),
         })
     }
 
@@ -234,9 +238,7 @@ impl Follow for Following {
             self.position = update.event_id.or(self.position.take());
             let view = match update.response {
                 StreamResponse::Task(task) => Some(view::of_task(&self.peer, &task)),
-                StreamResponse::StatusUpdate(update) => {
-                    Some(view::of_status(&self.peer, &update.task_id, &update.context_id, &update.status))
-                }
+                StreamResponse::StatusUpdate(update) => Some(view::of_update(&self.peer, &update)),
                 // A piece of an artifact is nothing to keep; the whole is read when the task is done.
                 StreamResponse::ArtifactUpdate(update) => {
                     let whole = update.append != Some(true) && update.last_chunk != Some(false);

@@ -125,6 +125,7 @@ async fn every_state_has_a_meaning() {
         ("TASK_STATE_REJECTED", TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
         ("TASK_STATE_CANCELED", TaskStatus::Cancelled, PeerRecovery::CompletedUnreconciled),
         ("TASK_STATE_UNSPECIFIED", TaskStatus::Unknown, PeerRecovery::Unknown),
+        ("TASK_STATE_PONDERING", TaskStatus::Unknown, PeerRecovery::Unknown),
     ];
     // The id that is asked for is the state that is answered.
     let (_, peers) = start(|_, params| Says::Result(task(params["id"].as_str().unwrap())), json!([])).await;
@@ -132,6 +133,7 @@ async fn every_state_has_a_meaning() {
         let remote = Remote { task_id: state.to_owned(), context_id: None };
         let view = peers.look("north", &remote).await.unwrap();
         assert_eq!((view.status, view.recovery, view.native_status.as_str()), (status, recovery, state));
+        assert_eq!(view.rejected, state == "TASK_STATE_REJECTED");
     }
 }
 
@@ -238,4 +240,25 @@ async fn what_a_peer_does_not_know_or_do_is_told_apart() {
     assert!(matches!(peers.cancel("north", &remote()).await, Err(Trouble::Refused { .. })));
     let away = peers.give("south", &errand()).await;
     assert!(matches!(away, Err(Trouble::Network { may_have_arrived: false, .. })), "{away:?}");
+}
+
+#[tokio::test]
+async fn a_peer_is_described_by_its_card() {
+    let (fake, peers) = start(|_, _| Says::Result(json!({ "task": task("TASK_STATE_WORKING") })), json!([])).await;
+    assert_eq!(peers.described("north"), None, "it was not read yet");
+    let Given::Task(view) = peers.give("north", &errand()).await.unwrap() else { panic!("words") };
+    let described = peers.described("north").unwrap();
+    let card = format!("http://{}/.well-known/agent-card.json", fake.address.lock().unwrap());
+    assert_eq!((described.card.as_ref(), view.card.as_ref()), (Some(&card), Some(&card)));
+    assert_eq!(described.capabilities, ["artifacts", "task_delegation", "streaming"]);
+}
+
+/// Nothing is sent to a peer that wants to be asked by rules that nobody here knows.
+#[tokio::test]
+async fn a_required_extension_that_nobody_knows_is_a_refusal() {
+    let required = json!([{ "uri": "https://example.com/ext", "required": true }]);
+    let (fake, peers) = start(|_, _| Says::Error(-32601), required).await;
+    let Err(Trouble::Refused { problem }) = peers.give("north", &errand()).await else { panic!("given") };
+    assert!(problem.contains("https://example.com/ext"), "{problem}");
+    assert!(fake.asked.lock().is_empty());
 }

@@ -1,7 +1,7 @@
 //! A task of A2A as the runtime sees it (seed 000, "A2A alignment"): its state in our words beside the peer's own, its
 //! artifacts as content, its message as words.
 
-use a2a::{Artifact, Message, Part, PartContent, Task, TaskState, TaskStatus as NativeStatus};
+use a2a::{Artifact, Message, Part, PartContent, Task, TaskState, TaskStatus as NativeStatus, TaskStatusUpdateEvent};
 use factum_a2a::client::Peer;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery};
 use factum_model::task::TaskStatus;
@@ -10,11 +10,17 @@ use factum_runtime::{ArtifactContent, PeerView, Remote, ViewedArtifact};
 /// A whole task.
 pub(super) fn of_task(peer: &Peer, task: &Task) -> PeerView {
     let artifacts = task.artifacts.iter().flatten().map(artifact).collect();
-    PeerView { artifacts, whole: true, ..of_status(peer, &task.id, &task.context_id, &task.status) }
+    let native = peer.native_status(&task.status.state, task.metadata.as_ref());
+    PeerView { artifacts, whole: true, ..of_status(peer, &task.id, &task.context_id, &task.status, native) }
 }
 
 /// A status, without what was made so far.
-pub(super) fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus) -> PeerView {
+pub(super) fn of_update(peer: &Peer, update: &TaskStatusUpdateEvent) -> PeerView {
+    let native = peer.native_status(&update.status.state, update.metadata.as_ref());
+    of_status(peer, &update.task_id, &update.context_id, &update.status, native)
+}
+
+fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus, native_status: String) -> PeerView {
     let (ours, recovery) = meaning(&status.state);
     let asks = matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization);
     let question = || {
@@ -29,14 +35,15 @@ pub(super) fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &N
             context_id: Some(context_id.to_owned()).filter(|id| !id.is_empty()),
         },
         status: ours,
-        native_status: peer.native_status(&status.state),
+        native_status,
         recovery,
         delivery: if streaming { DeliveryMechanism::Subscription } else { DeliveryMechanism::Polling },
-        card: Some(peer.interface().url.clone()),
+        card: Some(peer.card().url.clone()),
         message: status.message.as_ref().map(words).filter(|words| !words.is_empty()),
         question: asks.then(question).flatten(),
         artifacts: Vec::new(),
         whole: false,
+        rejected: status.state == TaskState::Rejected,
     }
 }
 

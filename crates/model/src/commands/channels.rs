@@ -31,6 +31,8 @@ wire! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub session_ids: Vec<SessionId>,
         pub native_protocol: Option<String>,
+        /// Where the peer's agent card is, if it has one.
+        pub agent_card_ref: Option<String>,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub metadata: Metadata,
         pub idempotency_key: Option<String>,

@@ -16,8 +16,8 @@ pub trait Delegate: Send + Sync + 'static {
     /// The names of the peers there are.
     fn peers(&self) -> Vec<String>;
 
-    /// What a peer is spoken to over, once that is known.
-    fn transport(&self, peer: &str) -> Option<Transport>;
+    /// What a peer says of itself, once that is known.
+    fn described(&self, peer: &str) -> Option<Described>;
 
     /// Gives a peer a task.
     async fn give(&self, peer: &str, errand: &Errand) -> Result<Given, Trouble>;
@@ -51,6 +51,17 @@ pub trait Follow: Send {
 
     /// Where to go on behind what was seen, where the peer says so.
     fn position(&self) -> Option<String>;
+}
+
+/// A peer by its card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// What it is spoken to over.
+    pub transport: Transport,
+    /// Where its card is.
+    pub card: Option<String>,
+    /// What it can do, in our words.
+    pub capabilities: Vec<String>,
 }
 
 /// What a peer is asked to do.
@@ -115,6 +126,8 @@ pub struct PeerView {
     pub artifacts: Vec<ViewedArtifact>,
     /// Whether this is all of it, artifacts included.
     pub whole: bool,
+    /// It is over because the peer does not do such things.
+    pub rejected: bool,
 }
 
 /// Something the peer made, whole.

@@ -92,9 +92,9 @@ impl Drive {
 
     /// The channel that the facts are of, once the peer was found. Nothing waits for it: a later step tries again.
     async fn enroll(&self, delegate: &dyn Delegate, delegation: &Delegation) {
-        let Some(transport) = delegate.transport(&delegation.peer) else { return };
+        let Some(described) = delegate.described(&delegation.peer) else { return };
         let (account, protocol) = (&self.cell.account, &delegation.peer_task.native_protocol);
-        if let Err(refusal) = self.runtime.spoken_to(account, &delegation.peer, protocol, transport).await {
+        if let Err(refusal) = self.runtime.spoken_to(account, &delegation.peer, protocol, described).await {
             tracing::warn!(peer = delegation.peer, %refusal, "the channel of a peer could not be recorded");
         }
     }
@@ -139,10 +139,20 @@ impl Drive {
     }
 
     /// Records a view of the peer's task.
-    pub(super) async fn saw(&mut self, view: PeerView) -> Result<(), Over> {
+    pub(super) async fn saw(&mut self, mut view: PeerView) -> Result<(), Over> {
         self.backoff.worked();
+        let said = || view.message.clone().unwrap_or_else(|| "the peer rejected the task and says no more".to_owned());
+        let rejected = view.rejected.then(said);
+        // A task that was rejected is one that the peer did not take: there is nothing to take in of it.
+        view.whole &= !view.rejected;
         match news_of(&self.runtime, view).await {
-            Ok(observed) => self.record(&observed).await,
+            Ok(observed) => {
+                self.record(&observed).await?;
+                match rejected {
+                    Some(problem) => self.record(&Observed::Refused { problem }).await,
+                    None => Ok(()),
+                }
+            }
             Err(problem) => {
                 tracing::error!(run_id = %self.run_id, problem, "what a peer made could not be kept; trying again");
                 self.pause(RECORD_PAUSE).await;

@@ -21,7 +21,8 @@ use factum_model::id::RunId;
 use tokio::sync::Notify;
 
 pub use contract::{
-    Answer, ArtifactContent, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble, ViewedArtifact,
+    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Trouble,
+    ViewedArtifact,
 };
 
 pub(crate) use tool::run as run_tool;

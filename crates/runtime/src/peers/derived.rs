@@ -7,28 +7,45 @@ use factum_engine::peers::{PeerState, channel_of_peer, channel_of_principal};
 use factum_model::Refusal;
 use factum_model::commands::EnrollChannel;
 use factum_model::id::ChannelId;
-use factum_model::peer::{PERMISSIONS, PeerRole, Transport};
+use factum_model::peer::{ChannelIdentity, PERMISSIONS, PeerRole, Transport};
 use factum_model::registry::Scopes;
 use factum_model::value::Metadata;
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
+use super::heartbeat::key_of;
+use super::presence::Key;
 use crate::caller::Caller;
+use crate::delegations::Described;
 use crate::dispatch::Handle;
 use crate::runtime::Runtime;
 
 /// How many peers are remembered as enrolled. Forgetting one costs a lookup.
 const KNOWN_MAX: usize = 10_000;
 
-/// What peers that speak a protocol of their own can do.
-const CAPABILITIES: [&str; 3] = ["streaming", "artifacts", "task_delegation"];
+/// What a client of ours can do: it has no card that would say so. It decides what its tasks ask permission for.
+const CLIENT_CAPABILITIES: [&str; 4] = ["streaming", "artifacts", "task_delegation", PERMISSIONS];
 
-/// Peers that are enrolled for certain.
+/// Peers that are enrolled for certain, each as what it was described when it was.
 #[derive(Default)]
-pub(crate) struct Known(Mutex<FxHashSet<(Arc<str>, ChannelId)>>);
+pub(crate) struct Known(Mutex<FxHashMap<Key, Described>>);
+
+impl Known {
+    fn is(&self, key: &Key, described: &Described) -> bool {
+        self.0.lock().get(key) == Some(described)
+    }
+
+    fn add(&self, key: Key, described: Described) {
+        let mut known = self.0.lock();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(key, described);
+    }
+}
 
 impl Runtime {
-    /// The channel of a caller that speaks `protocol`. It decides what its tasks ask permission for.
+    /// The channel of a caller that speaks `protocol`.
     pub(crate) async fn peer_channel(
         &self,
         caller: &Caller,
@@ -36,23 +53,24 @@ impl Runtime {
         transport: Transport,
     ) -> Result<ChannelId, Refusal> {
         let channel_id = channel_of_principal(protocol, &caller.principal).ok_or_else(unnamed)?;
-        let capabilities = CAPABILITIES.into_iter().chain([PERMISSIONS]).map(str::to_owned).collect();
-        self.enrolled(caller, &channel_id, protocol, transport, capabilities).await?;
+        let capabilities = CLIENT_CAPABILITIES.map(str::to_owned).to_vec();
+        let described = Described { transport, card: None, capabilities };
+        self.enrolled(caller, &channel_id, protocol, described).await?;
         Ok(channel_id)
     }
 
-    /// Sees to it that a peer we speak to has its channel. It decides nothing here: what it asks for is asked of people.
+    /// Sees to it that a peer we speak to has its channel, as its card describes it (seed 000). It decides nothing here: what
+    /// it asks for is asked of people.
     pub(crate) async fn spoken_to(
         &self,
         account: &Arc<str>,
         peer: &str,
         protocol: &str,
-        transport: Transport,
+        described: Described,
     ) -> Result<(), Refusal> {
         let channel_id = channel_of_peer(protocol, peer).ok_or_else(unnamed)?;
         let caller = Caller::new(&format!("peer:{peer}"), account, Scopes::admin());
-        let capabilities = CAPABILITIES.into_iter().map(str::to_owned).collect();
-        self.enrolled(&caller, &channel_id, protocol, transport, capabilities).await
+        self.enrolled(&caller, &channel_id, protocol, described).await
     }
 
     async fn enrolled(
@@ -60,35 +78,55 @@ impl Runtime {
         caller: &Caller,
         channel_id: &ChannelId,
         protocol: &str,
-        transport: Transport,
-        capabilities: Vec<String>,
+        described: Described,
     ) -> Result<(), Refusal> {
-        let key = (caller.account.clone(), channel_id.clone());
-        if self.0.derived_channels.0.lock().contains(&key) {
+        let key = key_of(caller, channel_id);
+        if self.0.derived_channels.is(&key, &described) {
             return Ok(());
         }
-        if !self.is_there::<PeerState>(&caller.account, channel_id).await? {
-            let enroll = EnrollChannel {
-                channel_id: Some(channel_id.clone()),
-                peer_role: PeerRole::PeerAgent,
-                transport: Some(transport),
-                capabilities,
-                queues: Vec::new(),
-                session_ids: Vec::new(),
-                native_protocol: Some(protocol.to_owned()),
-                metadata: Metadata::new(),
-                idempotency_key: None,
-            };
-            // Boxed: it happens once for each peer, and must not make the future of every message as large as itself.
-            Box::pin(Handle::<EnrollChannel>::handle(self, caller, enroll)).await?;
-        }
-        let mut known = self.0.derived_channels.0.lock();
-        if known.len() >= KNOWN_MAX {
-            known.clear();
-        }
-        known.insert(key);
+        // Boxed: it happens once for each peer, and must not make the future of every message as large as itself.
+        Box::pin(self.enroll_derived(caller, channel_id, protocol, &described)).await?;
+        self.0.derived_channels.add(key, described);
         Ok(())
     }
+
+    /// Enrolls a channel, unless it is enrolled as just that.
+    async fn enroll_derived(
+        &self,
+        caller: &Caller,
+        channel_id: &ChannelId,
+        protocol: &str,
+        described: &Described,
+    ) -> Result<(), Refusal> {
+        if self.is_there::<PeerState>(&caller.account, channel_id).await? {
+            let same = |state: &PeerState| Ok(state.peer.as_ref().is_some_and(|peer| is(&peer.identity, described)));
+            if self.look(&caller.account, channel_id, same).await?.0 {
+                return Ok(());
+            }
+        }
+        let enroll = EnrollChannel {
+            channel_id: Some(channel_id.clone()),
+            peer_role: PeerRole::PeerAgent,
+            transport: Some(described.transport),
+            capabilities: described.capabilities.clone(),
+            queues: Vec::new(),
+            session_ids: Vec::new(),
+            native_protocol: Some(protocol.to_owned()),
+            agent_card_ref: described.card.clone(),
+            metadata: Metadata::new(),
+            idempotency_key: None,
+        };
+        Handle::<EnrollChannel>::handle(self, caller, enroll).await.map(drop)
+    }
+}
+
+/// Whether a channel is enrolled as what a peer is described.
+fn is(identity: &ChannelIdentity, described: &Described) -> bool {
+    let all = |of: &[String], others: &[String]| of.iter().all(|one| others.contains(one));
+    identity.transport == described.transport
+        && identity.agent_card_ref == described.card
+        && all(&identity.capabilities, &described.capabilities)
+        && all(&described.capabilities, &identity.capabilities)
 }
 
 fn unnamed() -> Refusal {

@@ -36,6 +36,43 @@ async fn a_card_is_found_where_each_version_puts_it() {
     assert_eq!(discover(&client(), options).await.unwrap().card().name, "fake");
 }
 
+fn card_with(address: std::net::SocketAddr, capabilities: Value) -> axum::response::Response {
+    json_of(json!({ "name": "a", "capabilities": capabilities, "supportedInterfaces": [
+        { "url": format!("http://{address}/a2a"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" },
+    ]}))
+}
+
+/// Seed 000: what the card declares is what the peer can do, and the card is known by where it is.
+#[tokio::test]
+async fn what_a_peer_can_do_is_what_its_card_says() {
+    let modest = Fake::start(|_, address| card_with(address, json!({ "streaming": false }))).await;
+    let found = modest.discover().await.unwrap();
+    assert_eq!(found.card().capabilities, ["artifacts", "task_delegation"]);
+    assert_eq!(found.card().url, format!("http://{}{CARD}", modest.address));
+    let able = Fake::start(|_, address| {
+        card_with(address, json!({ "streaming": true, "pushNotifications": true, "extendedAgentCard": true }))
+    });
+    let found = able.await.discover().await.unwrap();
+    let expected = ["artifacts", "task_delegation", "streaming", "push_notifications", "extended_agent_card"];
+    assert_eq!(found.card().capabilities, expected);
+}
+
+#[tokio::test]
+async fn a_peer_that_requires_an_extension_nobody_knows_is_not_asked() {
+    let strict = Fake::start(|_, address| {
+        card_with(address, json!({ "extensions": [{ "uri": "https://example.com/ext", "required": true }] }))
+    });
+    let Err(Failure::Refused { code, message }) = strict.await.discover().await else { panic!("found") };
+    assert_eq!(code, a2a::error_code::EXTENSION_SUPPORT_REQUIRED);
+    assert!(message.contains("https://example.com/ext"), "{message}");
+    let relaxed = Fake::start(|_, address| {
+        let ours = crate::extension::MESSAGING_URI;
+        let extensions = json!([{ "uri": "https://example.com/ext" }, { "uri": ours, "required": true }]);
+        card_with(address, json!({ "extensions": extensions }))
+    });
+    assert!(relaxed.await.discover().await.is_ok());
+}
+
 #[tokio::test]
 async fn a_peer_that_offers_nothing_we_speak_is_told_so_by_name() {
     let peer = Fake::start(|_, address| card(address, "", "GRPC", "0.3")).await;

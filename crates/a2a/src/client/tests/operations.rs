@@ -177,7 +177,7 @@ async fn every_operation_works_in_every_version_and_binding() {
         assert_eq!(peer.get("t 1", Some(3)).await.unwrap().status.state, TaskState::Working, "{way}");
         assert_eq!(peer.cancel("t 1").await.unwrap().status.state, TaskState::Canceled, "{way}");
 
-        let native = peer.native_status(&TaskState::Working);
+        let native = peer.native_status(&TaskState::Working, None);
         assert_eq!(native, if old { "working" } else { "TASK_STATE_WORKING" }, "{way}");
         let listed = peer.list(list_of("c1")).await;
         if old {

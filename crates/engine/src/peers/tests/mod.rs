@@ -245,6 +245,7 @@ fn names_and_numbers_have_bounds() {
         (json!({ "peer_role": "client", "queues": ["a"] }), ErrorCode::InvalidParams),
         (json!({ "peer_role": "client", "session_ids": many(257) }), ErrorCode::LimitExceeded),
         (json!({ "peer_role": "client", "native_protocol": "x".repeat(65) }), ErrorCode::LimitExceeded),
+        (json!({ "peer_role": "client", "agent_card_ref": "x".repeat(2_049) }), ErrorCode::LimitExceeded),
         (json!({ "peer_role": "client", "metadata": { "a": "x".repeat(20_000) } }), ErrorCode::LimitExceeded),
     ];
     for (command, code) in table {

@@ -10,7 +10,7 @@ use factum_model::registry::Scopes;
 use factum_runtime::{Agents, Caller};
 use serde_json::{Value, json};
 
-use super::fake::Fake;
+use super::fake::{CARD, Fake};
 use super::{boss, events, given, recovered, until_fact, world};
 use crate::world::World;
 
@@ -91,4 +91,32 @@ async fn an_enrolled_channel_of_somebody_s_own_is_still_theirs_alone() {
     let channel_id: ChannelId = "mine".parse().unwrap();
     let refusal = world.runtime.call(&member, GetChannelSummary { channel_id }).await.unwrap_err();
     assert_eq!(refusal.code, ErrorCode::NotFound);
+}
+
+/// Seed 000: the card is the peer's capability snapshot, and the channel names it. A card that changes is taken in again.
+#[tokio::test]
+async fn what_the_channel_can_do_is_what_the_card_says() {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let fake = Fake::new(|state| state.capabilities = words(&["task_delegation", "artifacts"]));
+    let world = world(&fake).await;
+    let session_id = given(&world).await;
+    until_fact(&world, &session_id, recovered("running")).await;
+    let channel = summary(&world, &world.caller).await.summary.channel;
+    assert_eq!(channel.identity.capabilities, ["artifacts", "task_delegation"]);
+    assert_eq!(channel.identity.agent_card_ref.as_deref(), Some(CARD));
+
+    fake.change(|state| state.capabilities = words(&["task_delegation", "artifacts", "streaming"]));
+    fake.task(|task| task.message = Some("getting there".to_owned()));
+    fake.task(|task| task.state = "completed");
+    crate::tasks::until(&world, &session_id, "t", factum_model::task::TaskStatus::Completed).await;
+    let again = json!({ "task_id": "u", "objective": "once more", "peer": "north", "status": "queued" });
+    let session_id = crate::tasks::create(&world, again).await.session_id;
+    until_fact(&world, &session_id, recovered("running")).await;
+    let told = async || summary(&world, &world.caller).await.summary.channel.identity.capabilities;
+    let waited = async {
+        while told().await != ["artifacts", "streaming", "task_delegation"] {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), waited).await.expect("the new card was never taken in");
 }

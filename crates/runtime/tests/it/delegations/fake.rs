@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery, Transport};
 use factum_model::task::TaskStatus;
 use factum_runtime::{
-    Answer, ArtifactContent, Delegate, Errand, Follow, Found, Given, PeerView, Remote, Trouble, ViewedArtifact,
+    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Trouble,
+    ViewedArtifact,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -53,7 +54,12 @@ pub(super) struct State {
     /// How often a message was carried out.
     pub(super) begun: Vec<String>,
     pub(super) replies: Option<String>,
+    /// What its card says that it can do.
+    pub(super) capabilities: Vec<String>,
 }
+
+/// Where its card is.
+pub(super) const CARD: &str = "https://north.example/.well-known/agent-card.json";
 
 /// A handle; clones are the same peer.
 #[derive(Clone)]
@@ -124,6 +130,8 @@ fn view(task: &Task, polled: bool) -> PeerView {
         "completed" => (TaskStatus::Completed, PeerRecovery::CompletedUnreconciled),
         "failed" => (TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
         "canceled" => (TaskStatus::Cancelled, PeerRecovery::CompletedUnreconciled),
+        "rejected" => (TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
+        "pondering" => (TaskStatus::Unknown, PeerRecovery::Unknown),
         other => panic!("{other}"),
     };
     let artifact = |(name, text): &(String, String)| ViewedArtifact {
@@ -142,6 +150,7 @@ fn view(task: &Task, polled: bool) -> PeerView {
         question: task.question.clone(),
         artifacts: task.artifacts.iter().map(artifact).collect(),
         whole: true,
+        rejected: task.state == "rejected",
     }
 }
 
@@ -151,8 +160,9 @@ impl Delegate for Fake {
         vec!["north".to_owned()]
     }
 
-    fn transport(&self, _peer: &str) -> Option<Transport> {
-        Some(Transport::Grpc)
+    fn described(&self, _peer: &str) -> Option<Described> {
+        let capabilities = self.state.lock().capabilities.clone();
+        Some(Described { transport: Transport::Grpc, card: Some(CARD.to_owned()), capabilities })
     }
 
     async fn give(&self, _peer: &str, errand: &Errand) -> Result<Given, Trouble> {

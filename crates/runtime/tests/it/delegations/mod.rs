@@ -88,6 +88,46 @@ async fn a_peer_does_a_task_and_what_it_made_is_ours() {
     }
 }
 
+/// What a peer does not do at all is not given to it again.
+#[tokio::test]
+async fn a_task_that_the_peer_rejects_has_failed_for_good() {
+    for polled in [false, true] {
+        let fake = Fake::new(|state| state.polled = polled);
+        let world = world(&fake).await;
+        let retried = json!({ "task_id": "t", "objective": "count", "peer": "north", "auto_complete": true,
+            "status": "queued", "retry_policy": { "max_attempts": 3 } });
+        let session_id = create(&world, retried).await.session_id;
+        fake.until(|state| state.tasks.len() == 1).await;
+        fake.task(|task| (task.state, task.message) = ("rejected", Some("not done here".to_owned())));
+        let task = until(&world, &session_id, "t", TaskStatus::Failed).await;
+        assert_eq!((begun(&fake), task.attempts.len()), (1, 1), "polled: {polled}");
+        let error = task.attempts[0].last_error.as_ref().unwrap();
+        assert_eq!((error.retryable, error.message.as_str()), (false, "not done here"));
+        let events = events(&world, &session_id).await;
+        let last = events.iter().rfind(|event| event["type"] == "channel.peer_task.updated").unwrap();
+        assert_eq!(last["payload"]["native_status"], "rejected", "{last}");
+    }
+}
+
+/// A state that nobody knows says nothing: the task goes on, under the peer's own word, until it says something else.
+#[tokio::test]
+async fn a_state_that_nobody_knows_is_looked_at_again() {
+    for polled in [false, true] {
+        let fake = Fake::new(|state| state.polled = polled);
+        let world = world(&fake).await;
+        let session_id = given(&world).await;
+        fake.until(|state| state.tasks.len() == 1).await;
+        fake.task(|task| task.state = "pondering");
+        until_fact(&world, &session_id, |event| event["payload"]["native_status"] == "pondering").await;
+        let task = get(&world, "t").await;
+        assert_eq!((task.status, task.native_status.as_deref()), (TaskStatus::Running, Some("pondering")));
+        fake.task(|task| task.state = "completed");
+        until(&world, &session_id, "t", TaskStatus::Completed).await;
+        let seen = recoveries(&world, &session_id).await;
+        assert!(!seen.iter().any(|recovery| recovery == "network_unavailable"), "{seen:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_restart_asks_the_peer_and_goes_on() {
     let fake = Fake::new(|_| {});

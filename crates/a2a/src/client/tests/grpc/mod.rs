@@ -44,7 +44,7 @@ async fn every_operation_works() {
     assert_eq!(peer.cancel("t 1").await.unwrap().status.state, TaskState::Canceled);
     assert_eq!(peer.list(list_of("c1")).await.unwrap().tasks[0].id, "c1");
     assert_eq!((fake.last().call, fake.last().tenant.as_str()), ("list", "acme"));
-    assert_eq!(peer.native_status(&TaskState::Working), "TASK_STATE_WORKING");
+    assert_eq!(peer.native_status(&TaskState::Working, None), "TASK_STATE_WORKING");
 }
 
 #[tokio::test]
@@ -62,7 +62,6 @@ async fn every_failure_is_of_one_kind() {
         ("conflict".to_owned(), Kind::Refused(-32000)),
         ("no id".to_owned(), Kind::Malformed),
         ("no status".to_owned(), Kind::Malformed),
-        ("no state".to_owned(), Kind::Malformed),
         (code(Code::NotFound), Kind::Missing),
         (code(Code::Unauthenticated), Kind::Auth),
         (code(Code::PermissionDenied), Kind::Auth),
@@ -100,6 +99,16 @@ async fn a_credential_is_never_shown() {
     let peer = found(&fake).await;
     let failure = peer.get("unknown", None).await.unwrap_err();
     assert!(!format!("{peer:?} {failure:?} {failure}").contains("secret"));
+}
+
+/// In protocol buffers a state is a number, and so is what is kept of one that nobody knows.
+#[tokio::test]
+async fn a_state_that_nobody_knows_is_no_failure() {
+    let fake = Fake::start().await;
+    let peer = found(&fake).await;
+    let task = peer.get("no state", None).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Unspecified);
+    assert_eq!(peer.native_status(&task.status.state, task.metadata.as_ref()), "99");
 }
 
 #[tokio::test]
