@@ -52,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) presence: PeerPresence,
     pub(crate) workers: Workers,
     pub(crate) derived_channels: crate::peers::DerivedChannels,
+    /// What the peers that we speak to are at.
+    pub(crate) open_delegations: crate::delegations::OpenDelegations,
     pub(crate) gate: Gate,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
@@ -103,6 +105,7 @@ impl Runtime {
             limits: options.limits,
             workers: Workers::new(&options.shell),
             derived_channels: Default::default(),
+            open_delegations: Default::default(),
             shell: options.shell,
             sources: options.sources,
             secret: options.secret,

@@ -25,7 +25,25 @@ fn derived(prefix: &str, who: &str) -> Option<ChannelId> {
     format!("{prefix}_{digits}").parse().ok()
 }
 
+/// Whose channel it is, of those who do not know that they have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    /// A principal that gives us tasks.
+    Client,
+    /// A peer that we give tasks to.
+    SpokenTo,
+}
+
 impl Peer {
+    /// Nothing for a channel that somebody enrolled.
+    pub fn derived(&self) -> Option<Derived> {
+        let protocol = self.identity.native_protocol.as_deref()?;
+        if channel_of_principal(protocol, &self.principal).as_ref() == Some(&self.channel_id) {
+            return Some(Derived::Client);
+        }
+        self.is_spoken_to().then_some(Derived::SpokenTo)
+    }
+
     /// Whether it is one that we speak to: nobody's own, and known to everybody of the account by what is said of it there.
     pub(super) fn is_spoken_to(&self) -> bool {
         let name = self.identity.peer_ref.as_deref().and_then(crate::session::delegations::peer_named);

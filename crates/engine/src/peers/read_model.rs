@@ -18,6 +18,8 @@ pub fn record(peer: &Peer, presence: &Presence) -> ChannelRecord {
     // After a restart nobody knows whether those who were connected still are.
     let state = match peer.state {
         ChannelState::Connected if !presence.here => ChannelState::Unknown,
+        // Who does not know of channels does not come back to one: what it says shows that it is there, and is no fact of it.
+        ChannelState::Disconnected if presence.here && peer.derived().is_some() => ChannelState::Connected,
         state => state,
     };
     ChannelRecord {

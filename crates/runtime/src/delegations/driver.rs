@@ -6,7 +6,7 @@ use std::time::Duration;
 use factum_engine::session::SessionState;
 use factum_engine::session::delegations::{Delegation, Observed, PendingAnswer, Step, next};
 use factum_engine::session::tasks::observe_peer;
-use factum_model::id::RunId;
+use factum_model::id::{ChannelId, RunId, SessionId};
 use factum_model::peer::PeerRecovery;
 use factum_model::{ErrorCode, Trace};
 use tokio::sync::Notify;
@@ -39,6 +39,8 @@ pub(super) struct Drive {
     cancel_sent: bool,
     /// Where the stream goes on.
     pub(super) after: Option<String>,
+    /// The channel of the peer, once it is known which one that is.
+    channel_id: Option<ChannelId>,
 }
 
 /// Nobody has to see to this run any more, or nobody can: the runtime closes.
@@ -56,8 +58,10 @@ pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunI
         answer_unsure: !fresh,
         cancel_sent: false,
         after: None,
+        channel_id: None,
     };
     while drive.step().await.is_ok() {}
+    drive.leave_channel();
     let cell = drive.cell.clone();
     cell.work.lock().drivers.remove(&drive.run_id);
 }
@@ -65,6 +69,7 @@ pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunI
 impl Drive {
     async fn step(&mut self) -> Result<(), Over> {
         let delegation = self.look_here().await?;
+        self.join_channel(&delegation);
         let Some(delegate) = self.runtime.0.delegate.clone().filter(|one| one.peers().contains(&delegation.peer))
         else {
             let problem =
@@ -97,6 +102,32 @@ impl Drive {
         if let Err(refusal) = self.runtime.spoken_to(account, &delegation.peer, protocol, described).await {
             tracing::warn!(peer = delegation.peer, %refusal, "the channel of a peer could not be recorded");
         }
+    }
+
+    /// The channel of the peer can tell of this run from now on.
+    fn join_channel(&mut self, delegation: &Delegation) {
+        if self.channel_id.is_none() {
+            self.channel_id = delegation.channel_id();
+            self.channel_id.iter().for_each(|id| self.runtime.0.open_delegations.add(self.key(id), self.run()));
+        }
+    }
+
+    fn leave_channel(&self) {
+        self.channel_id.iter().for_each(|id| self.runtime.0.open_delegations.remove(&self.key(id), &self.run()));
+    }
+
+    fn key(&self, channel_id: &ChannelId) -> (Arc<str>, ChannelId) {
+        (self.cell.account.clone(), channel_id.clone())
+    }
+
+    fn run(&self) -> (SessionId, RunId) {
+        (self.cell.id.clone(), self.run_id.clone())
+    }
+
+    /// The peer answered.
+    fn heard(&mut self) {
+        self.backoff.worked();
+        self.channel_id.iter().for_each(|id| self.runtime.hear_derived(&self.key(id)));
     }
 
     /// The delegation as it stands.
@@ -140,7 +171,7 @@ impl Drive {
 
     /// Records a view of the peer's task.
     pub(super) async fn saw(&mut self, mut view: PeerView) -> Result<(), Over> {
-        self.backoff.worked();
+        self.heard();
         let said = || view.message.clone().unwrap_or_else(|| "the peer rejected the task and says no more".to_owned());
         let rejected = view.rejected.then(said);
         // A task that was rejected is one that the peer did not take: there is nothing to take in of it.
@@ -164,7 +195,10 @@ impl Drive {
     pub(super) async fn got(&mut self, given: Given) -> Result<(), Over> {
         match given {
             Given::Task(view) => self.saw(*view).await,
-            Given::Reply(text) => self.record(&Observed::Replied { text }).await,
+            Given::Reply(text) => {
+                self.heard();
+                self.record(&Observed::Replied { text }).await
+            }
         }
     }
 

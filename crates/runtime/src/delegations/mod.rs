@@ -11,6 +11,7 @@ mod driver;
 mod follow;
 mod give;
 mod news;
+mod open;
 mod tool;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use contract::{
     ViewedArtifact,
 };
 
+pub(crate) use open::OpenDelegations;
 pub(crate) use tool::run as run_tool;
 
 use crate::runtime::Runtime;

@@ -48,6 +48,7 @@ impl Runtime {
         remote_task_id: &str,
     ) -> Result<Option<InboundRow>, Refusal> {
         caller.require(Scope::SessionsRead)?;
+        self.hear_client(caller, protocol);
         self.row(&keys::task(&caller.account, protocol, &caller.principal, remote_task_id)).await
     }
 
@@ -61,6 +62,7 @@ impl Runtime {
         limit: usize,
     ) -> Result<InboundPage, Refusal> {
         caller.require(Scope::SessionsRead)?;
+        self.hear_client(caller, protocol);
         let prefix = keys::all_changed(&caller.account, protocol, &caller.principal);
         let secret = &self.0.secret;
         let after = cursor.map(|cursor| secret.open(CURSOR, &caller.account, cursor)).transpose()?;

@@ -121,6 +121,7 @@ impl Runtime {
     async fn begin_task(&self, caller: &Caller, said: &PeerMessage, accept: &Accept) -> Result<Received, Refusal> {
         let agent = self.resolve_agent(said.agent.as_deref())?;
         let channel_id = self.peer_channel(caller, said.native_protocol, said.transport).await?;
+        self.hear_derived(&(caller.account.clone(), channel_id.clone()));
         // Ids that peers choose can come twice at once; the second one finds what the first one made.
         let (account, principal, protocol) = (&caller.account, &caller.principal, said.native_protocol);
         let own_ids = said.own_task_id.iter().map(|id| keys::task(account, protocol, principal, id));

@@ -73,6 +73,21 @@ impl Runtime {
         self.enrolled(&caller, &channel_id, protocol, described).await
     }
 
+    /// A caller that speaks `protocol` asks for something. Writes nothing: only its channel's summary shows it.
+    pub(crate) fn hear_client(&self, caller: &Caller, protocol: &str) {
+        if let Some(channel_id) = channel_of_principal(protocol, &caller.principal) {
+            self.hear_derived(&key_of(caller, &channel_id));
+        }
+    }
+
+    /// The same of a channel. One that is not enrolled cannot be missed.
+    pub(crate) fn hear_derived(&self, key: &Key) {
+        let known = self.0.derived_channels.0.lock().contains_key(key);
+        if known {
+            self.0.presence.hear(key, self.now(), self.heartbeat());
+        }
+    }
+
     async fn enrolled(
         &self,
         caller: &Caller,

@@ -21,6 +21,7 @@ mod keeper;
 mod list;
 mod presence;
 mod reconnect;
+mod sessions;
 mod stream;
 mod summary;
 mod through;

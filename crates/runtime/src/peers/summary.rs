@@ -20,7 +20,10 @@ impl Handle<GetChannelSummary> for Runtime {
         let sessions: Vec<SessionId> = state.peer.iter().flat_map(|peer| peer.sessions.keys()).cloned().collect();
         let heads = self.heads(&caller.account, sessions).await?;
         let presence = self.0.presence.look(&key_of(caller, &command.channel_id));
-        let summary = summary(&state, &presence, &heads).ok_or_else(Refusal::not_found)?;
+        let mut summary = summary(&state, &presence, &heads).ok_or_else(Refusal::not_found)?;
+        if let Some(peer) = &state.peer {
+            self.from_sessions(&caller.account, peer).await?.add_to(&mut summary);
+        }
         Ok(GetChannelSummaryResult { summary })
     }
 }

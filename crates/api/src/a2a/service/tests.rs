@@ -1,6 +1,8 @@
 //! The operations on a real runtime with the demo agent: what a client gets, what it finds again after a restart, and what
 //! it must not see.
 
+mod channel;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -6,12 +6,13 @@ use factum_engine::peers::channel_of_peer;
 use factum_model::ErrorCode;
 use factum_model::commands::*;
 use factum_model::id::{ChannelId, SessionId};
+use factum_model::peer::ChannelState;
 use factum_model::registry::Scopes;
 use factum_runtime::{Agents, Caller};
 use serde_json::{Value, json};
 
-use super::fake::{CARD, Fake};
-use super::{boss, events, given, recovered, until_fact, world};
+use super::fake::{CARD, Fake, Mood};
+use super::{boss, events, given, open_action, recovered, until_fact, world};
 use crate::world::World;
 
 fn north() -> ChannelId {
@@ -106,7 +107,6 @@ async fn what_the_channel_can_do_is_what_the_card_says() {
     assert_eq!(channel.identity.agent_card_ref.as_deref(), Some(CARD));
 
     fake.change(|state| state.capabilities = words(&["task_delegation", "artifacts", "streaming"]));
-    fake.task(|task| task.message = Some("getting there".to_owned()));
     fake.task(|task| task.state = "completed");
     crate::tasks::until(&world, &session_id, "t", factum_model::task::TaskStatus::Completed).await;
     let again = json!({ "task_id": "u", "objective": "once more", "peer": "north", "status": "queued" });
@@ -119,4 +119,45 @@ async fn what_the_channel_can_do_is_what_the_card_says() {
         }
     };
     tokio::time::timeout(std::time::Duration::from_secs(20), waited).await.expect("the new card was never taken in");
+}
+
+/// Seed 003: the summary has the peers' tasks, the sessions, the questions and whether the peer is there, and nothing of it is
+/// written twice for that.
+#[tokio::test]
+async fn the_summary_tells_what_the_peer_is_at_and_asks() {
+    let fake = Fake::new(|_| {});
+    let mut world = world(&fake).await;
+    let session_id = given(&world).await;
+    fake.until(|state| state.tasks.len() == 1).await;
+    fake.task(|task| (task.state, task.message) = ("auth-required", Some("may I?".to_owned())));
+    let action_id = open_action(&world, &session_id).await;
+    for restarted in [false, true] {
+        if restarted {
+            world.restart(Agents::demo()).await;
+            until_fact(&world, &session_id, |event| event["payload"]["message"] == "carried on after a restart").await;
+        }
+        let waiting = async {
+            loop {
+                let found = serde_json::to_value(summary(&world, &world.caller).await.summary).unwrap();
+                if found["peer_tasks"][0]["recovery"] == "waiting_authorization" {
+                    return found;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let found = tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect("never waiting");
+        let task = &found["peer_tasks"][0];
+        assert_eq!((&task["task_id"], &task["session_id"]), (&json!("t"), &json!(session_id)), "{found}");
+        assert_eq!((&task["remote_task_id"], &task["native_status"]), (&json!("remote-1"), &json!("auth-required")));
+        let question = &found["permission_bridge"][0];
+        assert_eq!((&question["action_id"], &question["prompt"]), (&json!(action_id), &json!("may I?")), "{found}");
+        assert_eq!((&question["requesting_peer"], &question["decision"]), (&json!("peer:north"), &Value::Null));
+        let head = events(&world, &session_id).await.len();
+        let session = &found["sessions"][0];
+        assert_eq!((&session["session_id"], &session["head_sequence"]), (&json!(session_id), &json!(head)), "{found}");
+        assert_eq!(found["channel"]["state"], "connected", "restarted: {restarted}");
+    }
+    fake.change(|state| state.mood = Mood::Down);
+    until_fact(&world, &session_id, recovered("network_unavailable")).await;
+    assert_eq!(summary(&world, &world.caller).await.summary.channel.state, ChannelState::Disconnected);
 }

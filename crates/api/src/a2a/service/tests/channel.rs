@@ -1,0 +1,49 @@
+//! The remote channel that a client has without knowing of it: what its summary tells, and that nothing is written for that.
+
+use factum_model::Timestamp;
+use factum_model::commands::{GetChannelSummary, ListRemoteChannels};
+
+use super::*;
+
+/// Seed 003: the channel of a client has its tasks, its sessions and what it was asked, without a fact of its own for any of it.
+#[tokio::test]
+async fn the_channel_of_a_client_tells_of_its_tasks() {
+    let mut world = World::new().await;
+    let done = task(&world.service("agent://alice"), sent(says("hello"))).await;
+    let asked = task(&world.service("agent://alice"), sent(says("approve: deploy"))).await;
+    assert_eq!(asked.status.state, TaskState::AuthRequired);
+    for restarted in [false, true] {
+        if restarted {
+            world.restart().await;
+        }
+        let alice = world.service("agent://alice");
+        let asked = alice.get_task(get(&asked)).await.expect("a task");
+        let own = Caller::new("agent://alice", "acme", Scopes::admin());
+        let all: ListRemoteChannels = serde_json::from_value(json!({})).expect("params");
+        let channels = world.runtime.call(&own, all).await.expect("channels").channels;
+        assert_eq!(channels.len(), 1);
+        let summary = GetChannelSummary { channel_id: channels[0].channel_id.clone() };
+        let found = world.runtime.call(&own, summary).await.expect("a summary").summary;
+        let found = serde_json::to_value(found).expect("JSON");
+        let tasks: Vec<(&Value, &Value)> = found["peer_tasks"]
+            .as_array()
+            .expect("tasks")
+            .iter()
+            .map(|task| (&task["remote_task_id"], &task["recovery"]))
+            .collect();
+        let (waiting, over) = (json!("waiting_authorization"), json!("reconciled"));
+        assert_eq!(tasks, [(&json!(asked.id), &waiting), (&json!(done.id), &over)], "{found}");
+        assert_eq!(found["permission_bridge"].as_array().expect("questions").len(), 1, "{found}");
+        let question = &found["permission_bridge"][0];
+        assert_eq!((&question["requesting_peer"], &question["decision"]), (&json!("agent:demo"), &Value::Null));
+        assert_eq!(found["sessions"].as_array().expect("sessions").len(), 2);
+        assert!(found["sessions"][0]["head_sequence"].as_u64() > found["sessions"][0]["since_sequence"].as_u64());
+        let seen: Timestamp = serde_json::from_value(found["channel"]["last_seen_at"].clone()).expect("a time");
+        let status_at = asked.status.timestamp.expect("a time").timestamp_millis();
+        assert!(seen.as_millisecond() >= status_at, "{seen} {status_at}");
+        if !restarted {
+            assert_eq!(found["channel"]["state"], "connected");
+            assert_eq!(found["as_of_sequence"], 1, "nothing more was written for it");
+        }
+    }
+}
