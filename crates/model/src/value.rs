@@ -130,6 +130,15 @@ pub struct Failure {
     pub advice: Option<String>,
 }
 
+impl Failure {
+    /// The category by which an agent says that it does not do what it was asked. A2A has a state of its own for it.
+    pub const REJECTED: &str = "rejected";
+
+    pub fn is_rejection(&self) -> bool {
+        self.category == Self::REJECTED
+    }
+}
+
 fn may_help() -> bool {
     true
 }

@@ -194,7 +194,8 @@ impl TaskView {
             }
             Fact::TaskFailed(fact) => {
                 let message = self.agent_says(&fact.error.message, event);
-                self.status(TaskState::Failed, Some(message), at)
+                let state = if fact.error.is_rejection() { TaskState::Rejected } else { TaskState::Failed };
+                self.status(state, Some(message), at)
             }
             Fact::TaskTimedOut(fact) => {
                 let message = self.agent_says(&fact.error.message, event);

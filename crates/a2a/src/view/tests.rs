@@ -224,3 +224,17 @@ fn what_a_peer_asks_that_its_turn_gave_work_to_is_asked_here() {
     assert!(log.tell(json!({ "task_id": "given" }), "task.completed", completed).is_empty(), "it is not over by that");
     assert_eq!(log.view.state, TaskState::Working);
 }
+
+/// An agent may say that it does not do what it was asked, which is not the same as to fail at it.
+#[test]
+fn a_task_is_rejected_or_has_failed() {
+    for (category, state) in [("rejected", TaskState::Rejected), ("model_error", TaskState::Failed)] {
+        let mut log = Log::new();
+        let error = json!({ "category": category, "message": "not done here", "retryable": false });
+        let payload = json!({ "status": "failed", "error": error, "failed_by": "x" });
+        log.tell(json!({ "task_id": "t" }), "task.failed", payload);
+        let said = log.view.status_message.as_ref().and_then(|message| message.text().map(str::to_owned));
+        assert_eq!((&log.view.state, said.as_deref()), (&state, Some("not done here")));
+        assert!(log.view.is_over());
+    }
+}

@@ -19,6 +19,8 @@ pub struct InboundFilter {
     pub context_id: Option<String>,
     /// Any of these; all where empty.
     pub statuses: Vec<TaskStatus>,
+    /// Of those that failed, only these: the ones whose agent does not do such things, or the others.
+    pub rejected: Option<bool>,
     /// Whose status changed at this time or later.
     pub changed_after: Option<Timestamp>,
 }
@@ -114,6 +116,7 @@ impl InboundFilter {
         self.agent.as_ref().is_none_or(|agent| row.is_of(agent))
             && self.context_id.as_ref().is_none_or(|context_id| *context_id == row.remote_context_id)
             && (self.statuses.is_empty() || self.statuses.contains(&row.status))
+            && self.rejected.is_none_or(|rejected| rejected == row.rejected)
             && self.changed_after.is_none_or(|after| row.status_at >= after)
     }
 }

@@ -22,6 +22,7 @@ impl Service {
             agent: Some(self.agent.to_string()),
             context_id: request.context_id.filter(|context_id| !context_id.is_empty()),
             statuses: request.status.as_ref().map(statuses).unwrap_or_default(),
+            rejected: request.status.as_ref().and_then(rejected),
             changed_after: after.transpose().map_err(|error| A2AError::invalid_params(error.to_string()))?,
         };
         let cursor = request.page_token.as_deref().filter(|token| !token.is_empty());
@@ -64,7 +65,15 @@ fn statuses(state: &TaskState) -> Vec<TaskStatus> {
         TaskState::Completed => vec![TaskStatus::Completed],
         TaskState::Failed => vec![TaskStatus::Failed, TaskStatus::TimedOut],
         TaskState::Canceled => vec![TaskStatus::Cancelled],
-        // Nothing here is ever rejected: a status that no task has.
-        TaskState::Rejected => vec![TaskStatus::Archived],
+        TaskState::Rejected => vec![TaskStatus::Failed],
+    }
+}
+
+/// A task that was rejected is one that failed, and what A2A calls failed is every other one.
+fn rejected(state: &TaskState) -> Option<bool> {
+    match state {
+        TaskState::Failed => Some(false),
+        TaskState::Rejected => Some(true),
+        _ => None,
     }
 }

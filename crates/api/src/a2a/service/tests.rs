@@ -2,6 +2,7 @@
 //! it must not see.
 
 mod channel;
+mod rejected;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use factum_model::id::{SessionId, TaskId};
 use factum_model::task::TaskStatus;
-use factum_model::{Event, Timestamp};
+use factum_model::{Event, Fact, Timestamp};
 use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,9 @@ pub struct InboundRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub status: TaskStatus,
+    /// It failed because its agent does not do such things, which its peer may have a word of its own for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     pub status_at: Timestamp,
     /// Its facts begin here.
     pub first_sequence: u64,
@@ -83,11 +86,12 @@ pub(in crate::session) struct RowDiff {
     before: OrdMap<TaskId, Arc<Link>>,
     touched: BTreeSet<TaskId>,
     ended: Vec<Arc<Link>>,
+    rejected: BTreeSet<TaskId>,
 }
 
 impl RowDiff {
     pub(in crate::session) fn begin(inbound: &Inbound) -> Self {
-        Self { before: inbound.open.clone(), touched: BTreeSet::new(), ended: Vec::new() }
+        Self { before: inbound.open.clone(), touched: BTreeSet::new(), ended: Vec::new(), rejected: BTreeSet::new() }
     }
 
     /// After each event.
@@ -96,6 +100,11 @@ impl RowDiff {
         let task_id = event.scope.task_id.as_ref();
         if let Some(task_id) = task_id.filter(|task_id| inbound.open.contains_key(*task_id)) {
             self.touched.insert(task_id.clone());
+        }
+        if let (Fact::TaskFailed(fact), Some(task_id)) = (&event.fact, task_id)
+            && fact.error.is_rejection()
+        {
+            self.rejected.insert(task_id.clone());
         }
     }
 
@@ -116,14 +125,14 @@ impl RowDiff {
                     put(changes, key, &InboundContext { session_id: shell.session_id.clone() });
                 }
             }
-            let row = row(link, shell);
+            let row = row(link, self.rejected.contains(&link.task_id), shell);
             put(changes, keys::task(account, protocol, principal, &link.remote_task_id), &row);
             put(changes, keys::changed(account, protocol, principal, link.status_at, &link.task_id), &row);
         }
     }
 }
 
-fn row(link: &Link, shell: &Shell) -> InboundRow {
+fn row(link: &Link, rejected: bool, shell: &Shell) -> InboundRow {
     InboundRow {
         session_id: shell.session_id.clone(),
         task_id: link.task_id.clone(),
@@ -131,6 +140,7 @@ fn row(link: &Link, shell: &Shell) -> InboundRow {
         remote_context_id: link.remote_context_id.to_string(),
         agent: link.agent.as_deref().map(str::to_owned),
         status: link.status,
+        rejected,
         status_at: link.status_at,
         first_sequence: link.first_sequence,
         status_sequence: link.status_sequence,
