@@ -19,9 +19,9 @@ use crate::runtime::Runtime;
 use crate::session::SessionCell;
 
 /// Who records what was seen at peers.
-const DELEGATIONS: &str = "runtime://delegations";
+pub(super) const DELEGATIONS: &str = "runtime://delegations";
 /// The pause after something that could not be recorded.
-const RECORD_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const RECORD_PAUSE: Duration = Duration::from_millis(500);
 /// The pause after something that a bound of the session is in the way of.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
 
@@ -170,20 +170,13 @@ impl Drive {
     }
 
     /// Records a view of the peer's task.
-    pub(super) async fn saw(&mut self, mut view: PeerView) -> Result<(), Over> {
+    pub(super) async fn saw(&mut self, view: PeerView) -> Result<(), Over> {
         self.heard();
-        let said = || view.message.clone().unwrap_or_else(|| "the peer rejected the task and says no more".to_owned());
-        let rejected = view.rejected.then(said);
-        // A task that was rejected is one that the peer did not take: there is nothing to take in of it.
-        view.whole &= !view.rejected;
+        if view.rejected {
+            self.reject(&view).await?;
+        }
         match news_of(&self.runtime, view).await {
-            Ok(observed) => {
-                self.record(&observed).await?;
-                match rejected {
-                    Some(problem) => self.record(&Observed::Refused { problem }).await,
-                    None => Ok(()),
-                }
-            }
+            Ok(observed) => self.record(&observed).await,
             Err(problem) => {
                 tracing::error!(run_id = %self.run_id, problem, "what a peer made could not be kept; trying again");
                 self.pause(RECORD_PAUSE).await;

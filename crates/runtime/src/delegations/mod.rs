@@ -12,6 +12,7 @@ mod follow;
 mod give;
 mod news;
 mod open;
+mod rejected;
 mod tool;
 
 use std::sync::Arc;

@@ -102,7 +102,9 @@ async fn a_task_that_the_peer_rejects_has_failed_for_good() {
         let task = until(&world, &session_id, "t", TaskStatus::Failed).await;
         assert_eq!((begun(&fake), task.attempts.len()), (1, 1), "polled: {polled}");
         let error = task.attempts[0].last_error.as_ref().unwrap();
-        assert_eq!((error.retryable, error.message.as_str()), (false, "not done here"));
+        let said = (error.category.as_str(), error.retryable, error.message.as_str());
+        assert_eq!(said, ("rejected", false, "not done here"));
+        until_fact(&world, &session_id, recovered("reconciled")).await;
         let events = events(&world, &session_id).await;
         let last = events.iter().rfind(|event| event["type"] == "channel.peer_task.updated").unwrap();
         assert_eq!(last["payload"]["native_status"], "rejected", "{last}");
