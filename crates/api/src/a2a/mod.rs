@@ -33,6 +33,7 @@ use factum_runtime::Caller;
 use tower::util::MapResponse;
 
 pub(crate) use card::{card, card_of_april_2025, extended, jwks};
+pub(crate) use rest::nothing_here;
 pub(crate) use rpc::endpoint;
 pub(crate) use setup::Setup;
 pub use setup::{A2aOptions, ClientContexts};
@@ -78,8 +79,9 @@ pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>>
     let grpc = grpc::service(host.clone(), state);
     let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, status));
     let (root, below) = (host.clone(), host);
+    let root = axum::routing::post(move |state, request| rpc::routed(root.clone(), state, request));
     Router::new()
-        .route("/a2a", axum::routing::post(move |state, request| rpc::routed(root.clone(), state, request)))
+        .route("/a2a", root.fallback(rest::not_posted))
         .route("/a2a/{*rest}", axum::routing::any(move |state, request| rest::routed(below.clone(), state, request)))
         .route_service("/lf.a2a.v1.A2AService/{method}", grpc)
 }

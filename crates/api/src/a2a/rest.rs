@@ -6,7 +6,7 @@ use a2a::A2AError;
 use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
 use axum::response::Response;
-use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, StreamWriter, Version, not_here, refused};
+use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, StreamWriter, Version, invalid_field, not_here, refused};
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -55,8 +55,13 @@ pub(super) async fn routed<H: Host>(
     }
 }
 
+/// `/a2a` itself takes JSON-RPC and nothing else.
+pub(super) async fn not_posted() -> Response {
+    wrong_method(Dialect::V1_0, "POST")
+}
+
 /// Whoever asks below `/a2a/` speaks A2A: the answer is an error of A2A, in the version that the path is of.
-fn nothing_here(rest: &str) -> Response {
+pub(crate) fn nothing_here(rest: &str) -> Response {
     let dialect = if rest.starts_with("v1/") { Dialect::V0_3Http } else { Dialect::V1_0 };
     http_error(dialect, &not_here("there is nothing at this path; the agent card names what there is"))
 }
@@ -170,9 +175,11 @@ fn read<H: Host>(
         // A message is read right from the body, and the path only says whose it is.
         (Resource::Send | Resource::Stream, _) => {
             let mut operation = dialect.read(name, Some(text(body)?), around)?;
-            if let (Some(_), Operation::SendMessage(sent) | Operation::StreamMessage(sent)) = (&tenant, &mut operation)
+            if let (Some(tenant), Operation::SendMessage(sent) | Operation::StreamMessage(sent)) =
+                (tenant, &mut operation)
             {
-                sent.request.tenant = tenant;
+                same("tenant", sent.request.tenant.as_deref(), &tenant)?;
+                sent.request.tenant = Some(tenant);
             }
             return Ok(operation);
         }
@@ -182,16 +189,20 @@ fn read<H: Host>(
             return factum_a2a::list_push_configs(id.clone(), tenant, &pairs);
         }
         (Resource::PushConfigs(id), _) if dialect == Dialect::V0_3Http => {
-            factum_a2a::push_params_0_3(id, object(body)?)
+            let body = object(body)?;
+            for name in ["taskId", "task_id"] {
+                same(name, body.get(name).and_then(Value::as_str), id)?;
+            }
+            factum_a2a::push_params_0_3(id, body)
         }
-        (Resource::PushConfigs(id), _) => with(object(body)?, &[("taskId", Some(id)), ("tenant", tenant.as_ref())]),
+        (Resource::PushConfigs(id), _) => with(object(body)?, &[("taskId", Some(id)), ("tenant", tenant.as_ref())])?,
         (Resource::PushConfig(id, config), _) => {
             let names = if dialect == Dialect::V1_0 { ["taskId", "id"] } else { ["id", "pushNotificationConfigId"] };
-            with(Map::new(), &[(names[0], Some(id)), (names[1], Some(config)), ("tenant", tenant.as_ref())])
+            with(Map::new(), &[(names[0], Some(id)), (names[1], Some(config)), ("tenant", tenant.as_ref())])?
         }
-        (Resource::Cancel(id), _) => with(object(body)?, &[("id", Some(id)), ("tenant", tenant.as_ref())]),
-        (Resource::Subscribe(id), _) => with(Map::new(), &[("id", Some(id)), ("tenant", tenant.as_ref())]),
-        (Resource::Tasks | Resource::ExtendedCard, _) => with(Map::new(), &[("tenant", tenant.as_ref())]),
+        (Resource::Cancel(id), _) => with(object(body)?, &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
+        (Resource::Subscribe(id), _) => with(Map::new(), &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
+        (Resource::Tasks | Resource::ExtendedCard, _) => with(Map::new(), &[("tenant", tenant.as_ref())])?,
     };
     dialect.read(name, Some(&params), around)
 }
@@ -210,12 +221,22 @@ fn object(body: &[u8]) -> Result<Map<String, Value>, A2AError> {
     })
 }
 
-/// What the path says counts more than what the body says.
-fn with(mut params: Map<String, Value>, more: &[(&str, Option<&String>)]) -> String {
+/// Adds what the path says. What the body says of the same must be the same.
+fn with(mut params: Map<String, Value>, more: &[(&str, Option<&String>)]) -> Result<String, A2AError> {
     for (name, value) in more {
         if let Some(value) = value {
+            same(name, params.get(*name).and_then(Value::as_str), value)?;
             params.insert((*name).to_owned(), value.as_str().into());
         }
     }
-    Value::Object(params).to_string()
+    Ok(Value::Object(params).to_string())
+}
+
+/// Refuses a body that names another one than its path does: one of the two was meant, and nobody can tell which. An empty
+/// text is a field that is not there.
+fn same(name: &str, in_body: Option<&str>, in_path: &str) -> Result<(), A2AError> {
+    match in_body.filter(|said| !said.is_empty() && *said != in_path) {
+        Some(said) => Err(invalid_field(name, format!("the body says {said:?}, the path {in_path:?}"))),
+        None => Ok(()),
+    }
 }

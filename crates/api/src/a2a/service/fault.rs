@@ -12,6 +12,11 @@ pub(super) fn refused(refusal: &Refusal, id: &str) -> A2AError {
     }
 }
 
+/// Whether a message was refused because its task is over.
+pub(super) fn is_over(refusal: &Refusal) -> bool {
+    refusal.details.get("cause").and_then(|cause| cause.as_str()) == Some("task_over")
+}
+
 /// A task that could not be cancelled.
 pub(super) fn not_cancelable(refusal: &Refusal, id: &str) -> A2AError {
     match refusal.code {

@@ -50,14 +50,22 @@ impl Service {
         found.map(|config| shown(&request.task_id, config)).ok_or_else(|| A2AError::task_not_found(&request.task_id))
     }
 
-    /// Bounded by `push_configs_max`, so all of them are one page.
+    /// A page, in the order of their ids; all of them where no size is asked for, since `push_configs_max` bounds them. A
+    /// page's token is the last id on the page before it, so what comes and goes meanwhile moves nothing.
     pub(super) async fn list_configs(
         &self,
         request: ListTaskPushNotificationConfigsRequest,
     ) -> Result<ListTaskPushNotificationConfigsResponse, A2AError> {
-        let configs = self.configs(&request.task_id).await?;
+        let mut configs = self.configs(&request.task_id).await?;
+        if let Some(last) = &request.page_token {
+            configs.retain(|config| config.config_id > *last);
+        }
+        let size = request.page_size.map_or(usize::MAX, |size| usize::try_from(size).unwrap_or_default());
+        let more = configs.len() > size;
+        configs.truncate(size);
+        let last = configs.last().map(|config| config.config_id.clone());
         let configs = configs.into_iter().map(|config| shown(&request.task_id, config)).collect();
-        Ok(ListTaskPushNotificationConfigsResponse { configs, next_page_token: None })
+        Ok(ListTaskPushNotificationConfigsResponse { configs, next_page_token: last.filter(|_| more) })
     }
 
     pub(super) async fn delete_config(&self, request: DeleteTaskPushNotificationConfigRequest) -> Result<(), A2AError> {

@@ -7,7 +7,7 @@ use factum_model::peer::{DeliveryMechanism, Transport};
 use factum_runtime::{PeerMessage, Received};
 use futures::stream;
 
-use super::fault::refused;
+use super::fault::{is_over, refused};
 use super::subscribe::{Ends, follow};
 use super::watch::Watch;
 use super::{PROTOCOL, Service, returns_immediately};
@@ -53,6 +53,7 @@ impl Service {
         let input: Vec<_> = message.parts.iter().map(to_input).collect();
         let begins = message.task_id.is_none();
         let id = message.task_id.clone().unwrap_or_default();
+        let names_its_tasks = own_task_id.is_some();
         // A client that gets a message back has no task that it could ask about.
         let answers = if begins && self.runtime.replies_with_message(&self.agent, &input) {
             Answers::Message
@@ -74,7 +75,15 @@ impl Service {
             idempotency_key,
         };
         let received = self.runtime.receive_message(&self.caller, said).await;
-        let received = received.map_err(|refusal| refused(&refusal, &id))?;
+        let received = received.map_err(|refusal| {
+            if names_its_tasks && is_over(&refusal) {
+                // Whoever has to name its tasks cannot leave the name out.
+                return A2AError::unsupported_operation(
+                    "the task is over; send the message with another id to begin another",
+                );
+            }
+            refused(&refusal, &id)
+        })?;
         if let Some(config) = push {
             let task_id = received.accepted.remote_task_id.clone();
             self.set_config(TaskPushNotificationConfig { task_id, ..config }).await?;

@@ -413,6 +413,9 @@ async fn a_client_may_bring_its_own_id() {
     assert_eq!((asked.id.as_str(), &asked.status.state), ("mine", &TaskState::InputRequired));
     let done = task(&alice, own("that")).await;
     assert_eq!((done.id.as_str(), &done.status.state), ("mine", &TaskState::Completed));
+    let over = alice.send_message(own("more")).await.expect_err("over");
+    assert_eq!(over.code, error_code::UNSUPPORTED_OPERATION);
+    assert!(over.message.contains("with another id"), "{}", over.message);
     let bob = task(&world.service("agent://bob"), own("hello")).await;
     assert_eq!((bob.id.as_str(), &bob.status.state), ("mine", &TaskState::Completed), "an id of his own");
 }
@@ -451,6 +454,12 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
         tenant: None,
     };
     assert_eq!(alice.list_push_configs(list()).await.expect("a list").configs.len(), 2);
+    let page = |page_token| ListTaskPushNotificationConfigsRequest { page_size: Some(1), page_token, ..list() };
+    let first = alice.list_push_configs(page(None)).await.expect("a page");
+    let second = alice.list_push_configs(page(first.next_page_token)).await.expect("a page");
+    assert_eq!((first.configs.len(), second.next_page_token), (1, None));
+    let paged: Vec<_> = first.configs.into_iter().chain(second.configs).collect();
+    assert_eq!(paged, alice.list_push_configs(list()).await.expect("a list").configs);
     let bob = world.service("agent://bob");
     assert_eq!(code(bob.list_push_configs(list()).await), error_code::TASK_NOT_FOUND);
     let delete =

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Whose errors they are.
+const DOMAIN: &str = "a2a-protocol.org";
+
 #[tokio::test]
 async fn every_path_of_1_0() {
     let world = World::open().await;
@@ -36,7 +39,7 @@ async fn every_path_of_1_0() {
         (
             "POST",
             "/tasks/t:cancel",
-            Some(json!({ "id": "other", "metadata": { "why": 1 } })),
+            Some(json!({ "id": "t", "metadata": { "why": 1 } })),
             json!({ "operation": "cancel", "request": { "id": "t", "metadata": { "why": 1 } } }),
         ),
         (
@@ -140,6 +143,8 @@ async fn every_path_of_0_3() {
 async fn other_methods_and_paths_are_refused() {
     let world = World::open().await;
     for (method, path, allowed) in [
+        ("GET", "/a2a", "POST"),
+        ("PUT", "/a2a", "POST"),
         ("GET", "/a2a/message:send", "POST"),
         ("POST", "/a2a/tasks", "GET"),
         ("DELETE", "/a2a/tasks/t", "GET"),
@@ -151,14 +156,51 @@ async fn other_methods_and_paths_are_refused() {
     ] {
         let answer = world.ask(method, path, &[], None).await;
         assert_eq!((answer.status, answer.header("allow")), (405, Some(allowed)), "{method} {path}");
-        assert_eq!(answer.json()["error"]["code"], 405, "{method} {path}");
+        let error = answer.json()["error"].clone();
+        assert_eq!((&error["code"], &error["details"][0]["domain"]), (&json!(405), &json!(DOMAIN)), "{method} {path}");
     }
-    for path in ["/a2a/nothing", "/a2a/tasks/t/other", "/a2a/agents", "/a2a/"] {
-        assert_eq!(world.ask("GET", path, &[], None).await.status, 404, "{path}");
+    for (method, path) in [
+        ("GET", "/a2a/nothing"),
+        ("GET", "/a2a/tasks/t/other"),
+        ("GET", "/a2a/agents"),
+        ("GET", "/a2a/"),
+        ("POST", "/a2a/"),
+    ] {
+        let answer = world.ask(method, path, &[], None).await;
+        let info = answer.json()["error"]["details"][0].clone();
+        assert_eq!((answer.status, &info["domain"]), (404, &json!(DOMAIN)), "{method} {path}: {}", answer.text);
     }
     let nobody = world.ask("GET", "/a2a/agents/nobody/tasks/t", &[], None).await;
     assert_eq!(nobody.status, 404);
     assert!(world.fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_that_names_another_than_its_path_is_refused() {
+    let world = World::open().await;
+    let mut sent = message("hi");
+    sent["tenant"] = json!("acme");
+    let config = |task_id: &str| json!({ "taskId": task_id, "url": "https://example.com" });
+    let configs = "tasks/t/pushNotificationConfigs";
+    let old = json!({ "task_id": "u", "config": { "pushNotificationConfig": { "url": "https://example.com" } } });
+    for (path, body, field) in [
+        ("dev/message:send", sent.clone(), "tenant"),
+        ("dev/message:stream", sent.clone(), "tenant"),
+        (configs, config("u"), "taskId"),
+        ("tasks/t:cancel", json!({ "id": "u" }), "id"),
+        ("dev/tasks/t:cancel", json!({ "tenant": "acme" }), "tenant"),
+        ("v1/tasks/t/pushNotificationConfigs", old, "task_id"),
+    ] {
+        let answer = world.ask("POST", &format!("/a2a/{path}"), &[], Some(&body)).await;
+        let details = answer.json()["error"]["details"].clone();
+        assert_eq!((answer.status, &details[1]["fieldViolations"][0]["field"]), (400, &json!(field)), "{path}");
+    }
+    assert!(world.fake.asked().is_empty());
+    sent["tenant"] = json!("dev");
+    for (path, body) in [("dev/message:send", sent), (configs, config("t")), (configs, config(""))] {
+        let answer = world.ask("POST", &format!("/a2a/{path}"), &[], Some(&body)).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
 }
 
 #[tokio::test]
