@@ -24,7 +24,7 @@ async fn everything_that_happened_is_in_the_audit() {
     let (ann, bob) = (member("ann"), member("bob"));
     let id = channel(&world.runtime, &ann, &[&bob]).await;
     let event = publish(&world.runtime, &bob, &id, "a secret").await;
-    call(&world.runtime, &bob, "channels/markRead", json!({ "channelId": id, "sequence": 1 })).await.unwrap();
+    call(&world.runtime, &ann, "channels/markRead", json!({ "channelId": id, "sequence": 1 })).await.unwrap();
     call(&world.runtime, &ann, "channels/addMember", json!({ "channelId": id, "principalId": "agent://cat" }))
         .await
         .unwrap();
@@ -40,7 +40,7 @@ async fn everything_that_happened_is_in_the_audit() {
     let expected = [
         ("channelCreated", "agent://ann"),
         ("messagePublished", "agent://bob"),
-        ("readMarked", "agent://bob"),
+        ("readMarked", "agent://ann"),
         ("memberAdded", "agent://ann"),
         ("memberRoleChanged", "agent://ann"),
         ("channelUpdated", "agent://ann"),
