@@ -1,5 +1,5 @@
 //! The feed: every stream the caller may see, in the order of the store, behind an opaque cursor: the sessions of the account,
-//! and the channels that they may read at the moment.
+//! and the channels that they may read at the moment, without what there is of others alone.
 
 use bytes::Bytes;
 use factum_model::Refusal;
@@ -8,7 +8,7 @@ use factum_store::{Position, ReadLimit};
 
 use crate::caller::Caller;
 use crate::error::read_refusal;
-use crate::messaging::ChannelsSeen;
+use crate::messaging::{ChannelsSeen, is_for};
 use crate::runtime::Runtime;
 
 const PURPOSE: &str = "feed";
@@ -55,11 +55,16 @@ impl Runtime {
         for commit in commits {
             let given = if commit.position == place.position { place.records as usize } else { 0 };
             let whole = Place { position: commit.position, records: commit.records.len() as u32 };
-            if *commit.partition != *caller.account && !channels.may_read(self, caller, &commit).await? {
+            let of_channel = *commit.partition != *caller.account;
+            if of_channel && !channels.may_read(self, caller, &commit).await? {
                 at = whole;
                 continue;
             }
             for (record, number) in commit.records.into_iter().zip(1_u32..).skip(given) {
+                if of_channel && !is_for(&caller.principal, &record) {
+                    at = Place { position: commit.position, records: number };
+                    continue;
+                }
                 if page.events.len() == limit {
                     page.has_more = true;
                     page.cursor = self.seal_place(caller, at);

@@ -42,4 +42,4 @@ pub use publish_message::{publish_message, repeated};
 pub use remove_member::remove_member;
 pub use state::{ChannelState, Member, Shell};
 pub use update_channel::update_channel;
-pub use view::{audit_view, channel_view, control_view, message_view};
+pub use view::{audit_view, channel_view, control_view, message_view, private_to};

@@ -113,6 +113,16 @@ pub fn control_view(event: &Event) -> Option<ControlEvent> {
     })
 }
 
+/// Whose alone a fact of a channel's stream is: how far somebody has read, and what was answered to a key of theirs, is
+/// nobody else's. `None` where it is for everybody who may read the channel.
+pub fn private_to(fact: &Fact) -> Option<&str> {
+    match fact {
+        Fact::MessagingReadMarked(fact) => Some(&fact.principal),
+        Fact::CommandAccepted(fact) => Some(&fact.principal),
+        _ => None,
+    }
+}
+
 /// Who did what, for the audit (seed 002 §10). Content is not in it.
 pub fn audit_view(event: &Event) -> Option<ChannelAuditEntry> {
     let view = |channel_id: &MessagingChannelId, action, actor: &String| ChannelAuditEntry {

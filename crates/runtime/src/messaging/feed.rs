@@ -1,13 +1,14 @@
-//! Channels in the feed: which of them a caller may read, asked once for each channel of a page.
+//! Channels in the feed: which of them a caller may read, asked once for each channel of a page, and which of their facts.
 //!
-//! Membership is what it is at the moment, as for history: whoever was removed sees nothing of the channel any more.
+//! Membership is what it is at the moment, as for history: whoever was removed sees nothing of the channel any more. How far
+//! somebody has read and what was answered to somebody's key are facts of the channel too, and nobody else's business.
 
 use std::sync::Arc;
 
-use factum_engine::messaging::{ChannelState, Operation, allow, partition_name, stream_name};
+use factum_engine::messaging::{ChannelState, Operation, allow, partition_name, private_to, stream_name};
 use factum_model::id::MessagingChannelId;
 use factum_model::registry::Scope;
-use factum_model::{ErrorCode, Refusal};
+use factum_model::{ErrorCode, Event, Refusal};
 use factum_store::StoredCommit;
 use rustc_hash::FxHashMap;
 
@@ -47,6 +48,11 @@ impl ChannelsSeen {
         self.may.insert(commit.stream.clone(), may);
         Ok(may)
     }
+}
+
+/// Whether a fact of a channel that somebody may read is for them. What cannot be read is for nobody.
+pub(crate) fn is_for(principal: &str, record: &[u8]) -> bool {
+    Event::decode(record).is_ok_and(|event| private_to(&event.fact).is_none_or(|owner| owner == principal))
 }
 
 /// The channel of a stream.

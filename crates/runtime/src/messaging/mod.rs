@@ -36,7 +36,7 @@ use crate::cells::Cells;
 use crate::options::ShellLimits;
 use crate::runtime::Runtime;
 
-pub(crate) use feed::ChannelsSeen;
+pub(crate) use feed::{ChannelsSeen, is_for};
 pub(crate) use gate::Gate;
 pub(crate) use presence::Presence;
 pub use stream::{ChannelItem, ChannelStream};
