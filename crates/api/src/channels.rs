@@ -14,7 +14,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::alive::{Heartbeat, Recheck};
+use crate::alive::Heartbeat;
 use crate::asked::{Asked, Named};
 use crate::body::{discard, read_body};
 use crate::http::peer;
@@ -109,7 +109,7 @@ pub(crate) async fn open(
         heartbeat_envelopes: heartbeat.asked(),
         guard: state.stream(Transport::Sse),
     };
-    Ok(sse::open(source, heartbeat, Recheck::new(state, Credential::of(headers, from))))
+    Ok(sse::open(state, source, heartbeat, Credential::of(headers, from)))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
@@ -147,6 +147,10 @@ impl Source for Entries {
             // The caller may not see the channel any longer: the last it hears is what anyone else would.
             Err(refusal) => Frame::Last(self.framing.end(&refusal)),
         }
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Bytes {
+        self.framing.end(refusal)
     }
 
     fn heartbeat(&self, state: &State) -> Bytes {
@@ -192,10 +196,12 @@ impl Framing {
     }
 
     fn end(&self, refusal: &Refusal) -> Bytes {
-        let (head, body) = match self {
-            Self::Plain => ("event: error\ndata: ", serde_json::to_vec(refusal).unwrap_or_default()),
-            Self::Rpc { id } => ("data: ", rpc::answer(Some(id), Err(factum_a2a::Error::messaging(refusal)))),
-        };
-        [head.as_bytes(), &body, b"\n\n"].concat().into()
+        match self {
+            Self::Plain => sse::error_event(refusal),
+            Self::Rpc { id } => {
+                let body = rpc::answer(Some(id), Err(factum_a2a::Error::messaging(refusal)));
+                [b"data: ", &body[..], b"\n\n"].concat().into()
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::alive::Heartbeat;
+use crate::alive::{Heartbeat, Recheck};
 use crate::casing::Casing;
 use crate::channels;
 use crate::limits::check_depth;
@@ -75,34 +75,31 @@ pub(crate) fn open(
 }
 
 impl Connection {
-    /// Serves the texts of a client. Returns when they end, when the server closes, or when the caller would no longer be
-    /// let in.
-    pub(crate) async fn serve(mut self, mut incoming: impl Stream<Item = Incoming> + Unpin) {
+    /// Serves the texts of a client. Returns when they end, when the server closes, or, with what is said to it then, when the
+    /// caller would no longer be let in.
+    pub(crate) async fn serve(&mut self, mut incoming: impl Stream<Item = Incoming> + Unpin) -> Result<(), Refusal> {
         let state = self.state.clone();
         let caller = self.caller.clone();
         let closing = state.runtime.closing();
         let mut running = FuturesUnordered::new();
         let mut open = true;
-        let mut recheck = tokio::time::interval(state.heartbeat);
+        let mut recheck = self.credential.clone().map(|credential| Recheck::new(&state, credential));
         while open || !running.is_empty() {
             tokio::select! {
                 // Nothing new is begun, and what is under way is still answered.
                 () = closing.cancelled(), if open => open = false,
-                _ = recheck.tick() => {
-                    if !self.still_admitted().await {
-                        break;
-                    }
-                }
+                refusal = lost(&mut recheck) => return Err(refusal),
                 Some(answer) = running.next(), if !running.is_empty() => self.send(answer).await,
                 text = incoming.next(), if open && running.len() < state.limits.in_flight_max => match text {
                     // A socket that has closed takes no answers: what still waits for something must not go on to get it.
                     None if self.transport == Transport::WebSocket => break,
                     None => open = false,
-                    Some(_) if !self.still_admitted().await => break,
                     Some(Incoming::Refused(refusal)) => {
+                        self.still_admitted().await?;
                         self.send(Some(rpc::answer(None, Err(Fault::from(refusal))))).await;
                     }
                     Some(Incoming::Text(text)) => {
+                        self.still_admitted().await?;
                         if let Some(text) = self.control(text).await {
                             running.push(answer_to(&state, self.transport, &caller, text));
                         }
@@ -110,13 +107,14 @@ impl Connection {
                 },
             }
         }
+        Ok(())
     }
 
     /// Each request is looked at as if it had come alone, so that a revoked key ends with the connection it opened.
-    async fn still_admitted(&self) -> bool {
+    async fn still_admitted(&self) -> Result<(), Refusal> {
         match &self.credential {
             Some(credential) => self.state.still_admits(credential).await,
-            None => true,
+            None => Ok(()),
         }
     }
 
@@ -242,6 +240,14 @@ impl Connection {
         });
         let acknowledged = *followed.acknowledged.borrow();
         Ok(json!({ "subscription_id": params.subscription_id, "acknowledged_sequence": acknowledged }))
+    }
+}
+
+/// When the caller would not be let in any more; never, where the caller is the one who started the process.
+async fn lost(recheck: &mut Option<Recheck>) -> Refusal {
+    match recheck {
+        Some(recheck) => recheck.lost().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::State as Extract;
 use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::commands::ReadEvents;
 use factum_model::id::SessionId;
-use factum_runtime::{Caller, Subscription, sse_frame};
-use futures::Stream;
+use factum_runtime::{Caller, FeedEvent, Runtime, Subscription, sse_frame};
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
-use crate::alive::{Heartbeat, Recheck, pause};
+use crate::alive::Heartbeat;
 use crate::asked::{Asked, Named};
 use crate::casing::Casing;
 use crate::http::json_response;
 use crate::metrics::Transport;
 use crate::problem::Problem;
-use crate::sse::{self, Frame, HEARTBEAT, HELLO, Source, event_stream};
+use crate::sse::{self, Frame, Source};
 use crate::state::{State, StreamGuard};
 
 #[derive(Deserialize)]
@@ -44,7 +42,7 @@ pub(crate) async fn session_events(
     let after = resume_after(&asked.headers, asked.query.after.as_deref())?.unwrap_or(0);
     let subscription = state.runtime.subscribe(&asked.caller, &session_id, after).await?;
     let source = SessionEvents { subscription, casing, guard: state.stream(Transport::Sse) };
-    Ok(sse::open(source, Heartbeat::new(&state), Recheck::new(&state, asked.credential())))
+    Ok(sse::open(&state, source, Heartbeat::new(&state), asked.credential()))
 }
 
 async fn page(
@@ -131,7 +129,8 @@ pub(crate) async fn feed(Extract(state): Extract<Arc<State>>, asked: Asked<FeedQ
     // Refused now, not in the middle of a stream, where the cursor is bad.
     state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
     let guard = state.stream(Transport::Sse);
-    Ok(event_stream(follow_feed(caller, cursor, casing, Recheck::new(&state, credential), guard)))
+    let source = Feed { runtime: state.runtime.clone(), caller, cursor, casing, guard };
+    Ok(sse::open(&state, source, Heartbeat::new(&state), credential))
 }
 
 async fn feed_page(
@@ -154,47 +153,35 @@ async fn feed_page(
     Ok(json_response(StatusCode::OK, body.into()))
 }
 
-/// The frames of the feed; the id of each is the cursor behind it.
-fn follow_feed(
+/// The events of the feed, for ever; the id of each is the cursor behind it.
+struct Feed {
+    runtime: Runtime,
     caller: Caller,
     cursor: Option<String>,
     casing: Casing,
-    recheck: Recheck,
     guard: StreamGuard,
-) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
-    let place = (caller, cursor, recheck, guard, Some(HELLO));
-    futures::stream::unfold(place, move |(caller, mut cursor, mut recheck, guard, first)| async move {
-        if let Some(hello) = first {
-            return Some((Ok(hello), (caller, cursor, recheck, guard, None)));
-        }
-        let runtime = recheck.state.runtime.clone();
-        let closing = runtime.closing();
+}
+
+impl Source for Feed {
+    async fn next(&mut self) -> Frame {
         loop {
-            if !recheck.still_admitted().await {
-                return None;
-            }
-            let page = runtime.feed(&caller, cursor.as_deref(), FEED_LIMIT_DEFAULT as usize).await.ok()?;
-            let frames: Vec<u8> =
-                page.events.iter().flat_map(|event| feed_frame(&event.cursor, &casing.apply(&event.json))).collect();
-            guard.sent(page.events.len());
-            let more = page.has_more;
-            let at = page.cursor;
-            cursor = Some(at.clone());
+            let page = self.runtime.feed(&self.caller, self.cursor.as_deref(), FEED_LIMIT_DEFAULT as usize).await;
+            let page = match page {
+                Ok(page) => page,
+                Err(refusal) => return Frame::Last(sse::error_event(&refusal)),
+            };
+            let frame = |event: &FeedEvent| feed_frame(&event.cursor, &self.casing.apply(&event.json));
+            let frames: Vec<u8> = page.events.iter().flat_map(frame).collect();
+            self.guard.sent(page.events.len());
+            let at = self.cursor.insert(page.cursor);
             if !frames.is_empty() {
-                return Some((Ok(frames.into()), (caller, cursor, recheck, guard, None)));
+                return Frame::Events(frames.into());
             }
-            if more {
-                continue;
-            }
-            tokio::select! {
-                () = closing.cancelled() => return None,
-                changed = runtime.feed_changed(&caller, &at) => changed.ok()?,
-                () = pause(recheck.state.heartbeat) => {
-                    return Some((Ok(HEARTBEAT), (caller, cursor, recheck, guard, None)));
-                }
+            if !page.has_more && self.runtime.feed_changed(&self.caller, at).await.is_err() {
+                return Frame::End;
             }
         }
-    })
+    }
 }
 
 fn feed_frame(cursor: &str, json: &[u8]) -> Vec<u8> {

@@ -8,11 +8,10 @@ use factum_model::id::SessionId;
 use factum_runtime::{CallError, Caller, ChannelItem, ChannelStream, PeerStream};
 use futures::Stream;
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status};
 
-use crate::alive::Heartbeat;
+use crate::alive::{Heartbeat, Recheck};
 use crate::casing::Casing;
 use crate::channels;
 use crate::metrics::Transport;
@@ -87,27 +86,27 @@ impl RuntimeService for Service {
             let stream = stream.map_err(|refusal| status(&refusal))?;
             let heartbeat = Heartbeat::asked_for(&self.state, params.heartbeat_interval_ms);
             let entries = follow_channel(self.state.clone(), stream, heartbeat, sender);
-            tokio::spawn(while_admitted(self.state.clone(), credential, entries));
+            tokio::spawn(entries);
         } else if !request.remote_channel.is_empty() {
             let params = StreamPeer::parse(&self.state, request.remote_channel.as_bytes());
             let StreamPeer { channel_id, cursors } = params.map_err(|refusal| status(&refusal))?;
             let stream = self.state.runtime.stream_peer(&caller, &channel_id, &cursors).await;
             let stream = stream.map_err(|refusal| status(&refusal))?;
             let events = follow_peer(self.state.clone(), stream, casing, sender);
-            tokio::spawn(while_admitted(self.state.clone(), credential, events));
+            tokio::spawn(events);
         } else if request.session_id.is_empty() {
             let first = self.state.runtime.feed(&caller, some(&request.cursor), 1).await;
             first.map_err(|refusal| status(&refusal))?;
             let feed = follow_feed(self.state.clone(), caller, request.cursor, casing, sender);
-            tokio::spawn(while_admitted(self.state.clone(), credential, feed));
+            tokio::spawn(feed);
         } else {
             let session_id: SessionId = request.session_id.parse().map_err(|_| status(&Refusal::not_found()))?;
             let subscription = self.state.runtime.subscribe(&caller, &session_id, request.after).await;
             let subscription = subscription.map_err(|refusal| status(&refusal))?;
             let events = follow(self.state.clone(), subscription, casing, sender);
-            tokio::spawn(while_admitted(self.state.clone(), credential, events));
+            tokio::spawn(events);
         }
-        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+        Ok(Response::new(while_admitted(Recheck::new(&self.state, credential), receiver)))
     }
 }
 
@@ -115,16 +114,16 @@ fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Runs a stream as long as its caller would be let in, which is asked as often as a heartbeat is due elsewhere.
-async fn while_admitted(state: Arc<State>, credential: Credential, stream: impl Future<Output = ()>) {
-    let mut recheck = tokio::time::interval(state.heartbeat);
-    tokio::pin!(stream);
-    loop {
-        tokio::select! {
-            () = &mut stream => return,
-            _ = recheck.tick() => if !state.still_admits(&credential).await { return },
+/// What a stream sends, as long as its caller would be let in. Looked at here and not where it is made: what waits in the queue
+/// when a key is revoked is not sent any more.
+fn while_admitted(recheck: Recheck, queue: mpsc::Receiver<Result<EventMessage, Status>>) -> Events {
+    Box::pin(futures::stream::unfold(Some((recheck, queue)), |open| async move {
+        let (mut recheck, mut queue) = open?;
+        match recheck.pass(queue.recv()).await {
+            Ok(event) => Some((event?, Some((recheck, queue)))),
+            Err(refusal) => Some((Err(status(&refusal)), None)),
         }
-    }
+    }))
 }
 
 async fn follow(

@@ -14,7 +14,7 @@ use factum_runtime::{PeerBatch, PeerStream};
 use http::HeaderMap;
 use serde::Deserialize;
 
-use crate::alive::{Heartbeat, Recheck};
+use crate::alive::Heartbeat;
 use crate::asked::{Asked, Named};
 use crate::casing::Casing;
 use crate::limits::check_depth;
@@ -81,7 +81,7 @@ pub(crate) async fn events(
     let cursors = cursors(&asked.headers, asked.query.cursors.as_deref())?;
     let stream = state.runtime.stream_peer(&asked.caller, &channel_id, &cursors).await?;
     let source = Events { stream, casing, guard: state.stream(Transport::Sse) };
-    Ok(sse::open(source, Heartbeat::new(&state), Recheck::new(&state, asked.credential())))
+    Ok(sse::open(&state, source, Heartbeat::new(&state), asked.credential()))
 }
 
 fn cursors(headers: &HeaderMap, query: Option<&str>) -> Result<BTreeMap<String, u64>, Refusal> {
@@ -104,10 +104,7 @@ impl Source for Events {
                 self.guard.sent(batch.events.len());
                 Frame::Events(self.frames(&batch))
             }
-            Err(refusal) => {
-                let body = serde_json::to_vec(&refusal).unwrap_or_default();
-                Frame::Last([b"event: error\ndata: ", &body[..], b"\n\n"].concat().into())
-            }
+            Err(refusal) => Frame::Last(sse::error_event(&refusal)),
         }
     }
 }

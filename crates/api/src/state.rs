@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 
 use crate::a2a::Setup;
-use crate::auth::{Authenticator, unauthenticated};
+use crate::auth::{self, Authenticator, unauthenticated};
 use crate::channels;
 use crate::limits::{TransportLimits, check_depth};
 use crate::metrics::{Metrics, Open, Transport};
@@ -63,6 +63,15 @@ impl Credential {
     pub(crate) fn of(headers: &HeaderMap, peer: IpAddr) -> Self {
         Self { authorization: headers.get(http::header::AUTHORIZATION).cloned(), peer }
     }
+
+    /// Whether it is an API key, which can be revoked here.
+    pub(crate) fn is_key(&self) -> bool {
+        self.text().is_some_and(auth::is_key)
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.authorization.as_ref().map(|value| value.to_str().unwrap_or_default())
+    }
 }
 
 impl State {
@@ -97,11 +106,10 @@ impl State {
         if self.dev { check_origin(headers) } else { Ok(()) }
     }
 
-    /// Whether a caller who was let in before still would be: keys are revoked and tokens run out while streams and
+    /// Refuses a caller who was let in before and would not be now: keys are revoked and tokens run out while streams and
     /// connections stay open. Its rate is no question here.
-    pub(crate) async fn still_admits(&self, credential: &Credential) -> bool {
-        let authorization = credential.authorization.as_ref().map(|value| value.to_str().unwrap_or_default());
-        self.auth.authenticate(authorization, credential.peer).await.is_ok()
+    pub(crate) async fn still_admits(&self, credential: &Credential) -> Result<(), Refusal> {
+        self.auth.authenticate(credential.text(), credential.peer).await.map(|_| ())
     }
 
     /// Counts a stream while it is open.

@@ -28,7 +28,7 @@ pub async fn stdio(
     let auth = auth.map_err(|error| io::Error::other(error.to_string()))?;
     let metrics = Arc::new(Metrics::new(Vec::new()));
     let state = State::new(runtime, auth, false, limits.clone(), Duration::from_secs(15), metrics);
-    let (connection, mut queue) = connection::open(Arc::new(state), caller, None, Transport::Stdio);
+    let (mut connection, mut queue) = connection::open(Arc::new(state), caller, None, Transport::Stdio);
     let writer = tokio::spawn(async move {
         while let Some(text) = queue.recv().await {
             output.write_all(&text).await?;
@@ -40,7 +40,9 @@ pub async fn stdio(
         output.flush().await
     });
     let incoming = lines_of(BufReader::new(input), limits.ws_message_bytes_max);
-    connection.serve(Box::pin(incoming)).await;
+    // Nobody has to be let in here, so nobody is refused.
+    drop(connection.serve(Box::pin(incoming)).await);
+    drop(connection);
     writer.await.map_err(io::Error::other)?
 }
 

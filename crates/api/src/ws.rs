@@ -11,6 +11,7 @@ use factum_model::Refusal;
 use factum_runtime::Caller;
 use futures::{SinkExt, StreamExt};
 
+use crate::alive::Recheck;
 use crate::connection::{self, Incoming};
 use crate::http::peer;
 use crate::metrics::Transport;
@@ -46,18 +47,24 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
     let (mut sink, stream) = socket.split();
     let heartbeat = state.heartbeat;
     let max = state.limits.ws_message_bytes_max;
-    let (connection, mut queue) = connection::open(state, caller, Some(credential), Transport::WebSocket);
+    // What waits in the queue when a key is revoked is not sent any more.
+    let mut recheck = Recheck::new(&state, credential.clone());
+    let (mut connection, mut queue) = connection::open(state, caller, Some(credential), Transport::WebSocket);
     let why: Arc<OnceLock<CloseFrame>> = Arc::default();
     let said = why.clone();
     let mut writer = tokio::spawn(async move {
         loop {
-            let message = match tokio::time::timeout(heartbeat, queue.recv()).await {
-                Err(_) => Message::Ping(Bytes::new()),
-                Ok(Some(text)) => match String::from_utf8(text.into()) {
+            let message = match recheck.pass(tokio::time::timeout(heartbeat, queue.recv())).await {
+                Err(refusal) => {
+                    said.get_or_init(|| not_admitted(&refusal));
+                    break;
+                }
+                Ok(Err(_)) => Message::Ping(Bytes::new()),
+                Ok(Ok(Some(text))) => match String::from_utf8(text.into()) {
                     Ok(text) => Message::Text(text.into()),
                     Err(_) => continue,
                 },
-                Ok(None) => break,
+                Ok(Ok(None)) => break,
             };
             if sink.send(message).await.is_err() {
                 return;
@@ -68,6 +75,7 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
         }
         drop(sink.close().await);
     });
+    let refused = why.clone();
     let incoming = stream
         .map(move |message| taken(message, max))
         .take_while(move |taken| {
@@ -77,7 +85,11 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
             std::future::ready(taken.is_ok())
         })
         .filter_map(|taken| std::future::ready(taken.ok().flatten().map(Incoming::Text)));
-    connection.serve(Box::pin(incoming)).await;
+    if let Err(refusal) = connection.serve(Box::pin(incoming)).await {
+        refused.get_or_init(|| not_admitted(&refusal));
+    }
+    // The queue ends with it, and the reason has to be there by then.
+    drop(connection);
     // A client that does not read what is left must not keep its place.
     if tokio::time::timeout(heartbeat, &mut writer).await.is_err() {
         writer.abort();
@@ -107,6 +119,13 @@ fn broken(error: axum::Error, max: usize) -> Option<CloseFrame> {
         }
         _ => None,
     }
+}
+
+/// What a caller hears who would not be let in any more. A reason has at most 123 bytes (RFC 6455 §5.5).
+fn not_admitted(refusal: &Refusal) -> CloseFrame {
+    let mut reason = format!("{}: {}", refusal.code.as_str(), refusal.message);
+    reason.truncate(reason.floor_char_boundary(123));
+    CloseFrame { code: close_code::POLICY, reason: reason.into() }
 }
 
 fn too_large(max: usize) -> CloseFrame {

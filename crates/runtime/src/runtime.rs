@@ -17,7 +17,7 @@ use factum_model::id::RuntimeId;
 use factum_model::{Event, NewEvent, SCHEMA_VERSION, Scope, Timestamp, Trace};
 use factum_store::{Blobs, Commit, Direction, IndexChange, Scan, Store, append_and_wait};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     /// What the peers that we speak to are at.
     pub(crate) open_delegations: crate::delegations::OpenDelegations,
     pub(crate) gate: Gate,
+    /// How many keys were revoked since the start.
+    pub(crate) keys_revoked: watch::Sender<u64>,
     pub(crate) keyed: KeyedLocks,
     /// Serialises writes to the runtime's own stream, which are rare.
     pub(crate) own_stream: tokio::sync::Mutex<u64>,
@@ -117,6 +119,7 @@ impl Runtime {
             peers: Cells::default(),
             presence: PeerPresence::default(),
             gate: Gate::default(),
+            keys_revoked: watch::Sender::new(0),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),
             timers_changed: Notify::new(),

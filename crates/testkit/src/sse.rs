@@ -177,7 +177,8 @@ impl Parser {
         if line.is_empty() {
             let data = self.data.take()?;
             let (id, name) = (self.id.take(), self.name.take());
-            assert!(id.is_some() || self.ids == Ids::OfMessages, "an event without an id: {data}");
+            // Why a stream ends has a name instead.
+            assert!(id.is_some() || name.is_some() || self.ids == Ids::OfMessages, "an event without an id: {data}");
             let data = serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}"));
             return Some(Frame::Event(Event { id: id.unwrap_or_default(), name, data }));
         }
@@ -185,7 +186,7 @@ impl Parser {
         match field {
             "" => return Some(Frame::Comment(value.to_owned())),
             "id" => assert_eq!(self.id.replace(value.to_owned()), None),
-            "event" if self.ids == Ids::OfMessages => assert_eq!(self.name.replace(value.to_owned()), None),
+            "event" => assert_eq!((value, self.name.replace(value.to_owned())), ("error", None)),
             "data" => assert_eq!(self.data.replace(value.to_owned()), None),
             "retry" => assert!(value.parse::<u64>().is_ok(), "{value}"),
             other => panic!("a field nobody spoke of: {other}"),

@@ -18,7 +18,7 @@ use super::Host;
 use super::answer::grpc_status;
 use super::ask::{Ask, activated, version};
 use super::status::counted;
-use crate::alive::{Recheck, pause};
+use crate::alive::Recheck;
 use crate::metrics::Transport;
 use crate::state::{Credential, Peer, State, StreamGuard};
 
@@ -104,6 +104,7 @@ impl<H: Host> Service<H> {
         let Outcome::Updates(updates) = outcome else { return Err(unexpected()) };
         let items = Following {
             updates,
+            state: self.state.clone(),
             recheck: Recheck::new(&self.state, credential.clone()),
             guard: self.state.stream(Transport::Grpc),
             ended: false,
@@ -123,6 +124,7 @@ type Items = Pin<Box<dyn Stream<Item = Result<proto::StreamResponse, Status>> + 
 /// A stream that ends with its task, when the server closes, or when its caller would no longer be let in.
 struct Following {
     updates: Updates,
+    state: Arc<State>,
     recheck: Recheck,
     guard: StreamGuard,
     ended: bool,
@@ -137,31 +139,28 @@ impl Following {
     }
 
     async fn next(&mut self) -> Option<Result<proto::StreamResponse, Status>> {
-        while !self.ended {
-            let closing = self.recheck.state.runtime.closing();
-            let heartbeat = self.recheck.state.heartbeat;
-            let update = tokio::select! {
-                biased;
-                () = closing.cancelled() => return None,
-                update = self.updates.next() => Some(update?),
-                () = pause(heartbeat) => None,
-            };
-            if !self.recheck.still_admitted().await {
-                return None;
-            }
-            match update {
-                None => {}
-                Some(Ok(update)) => {
-                    self.guard.sent(1);
-                    return Some(Ok(pbconv::to_proto_stream_response(&update.response)));
-                }
-                Some(Err(error)) => {
-                    self.ended = true;
-                    return Some(Err(grpc_status(&error)));
-                }
-            }
+        if self.ended {
+            return None;
         }
-        None
+        let closing = self.state.runtime.closing();
+        let next = async {
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => None,
+                update = self.updates.next() => update,
+            }
+        };
+        let error = match self.recheck.pass(next).await {
+            Ok(None) => return None,
+            Ok(Some(Ok(update))) => {
+                self.guard.sent(1);
+                return Some(Ok(pbconv::to_proto_stream_response(&update.response)));
+            }
+            Ok(Some(Err(error))) => error,
+            Err(refusal) => refused(&refusal),
+        };
+        self.ended = true;
+        Some(Err(grpc_status(&error)))
     }
 }
 

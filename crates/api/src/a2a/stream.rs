@@ -6,13 +6,14 @@ use a2a::A2AError;
 use axum::body::Bytes;
 use axum::response::Response;
 use factum_a2a::server::{Update, Updates};
-use factum_a2a::{Dialect, Kind, StreamWriter};
+use factum_a2a::{Dialect, Kind, StreamWriter, refused};
+use factum_model::Refusal;
 use futures::StreamExt;
 use serde_json::value::RawValue;
 
 use super::answer::{http_error_body, rpc_error, rpc_result};
 use super::status::http_status;
-use crate::alive::{Heartbeat, Recheck};
+use crate::alive::Heartbeat;
 use crate::metrics::Transport;
 use crate::sse::{self, Frame, Source};
 use crate::state::{Credential, State, StreamGuard};
@@ -38,7 +39,7 @@ pub(super) fn open(
     framing: Framing,
 ) -> Response {
     let source = Items { updates, writer, framing, guard: state.stream(Transport::A2a), begun: false };
-    sse::open(source, Heartbeat::new(state), Recheck::new(state, credential))
+    sse::open(state, source, Heartbeat::new(state), credential)
 }
 
 /// The updates of a task, as its client's version says them.
@@ -57,6 +58,10 @@ impl Source for Items {
             Some(Ok(update)) => Frame::Events(self.event(&update)),
             Some(Err(error)) => Frame::Last(self.framing.end(&error)),
         }
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Bytes {
+        self.framing.end(&refused(refusal))
     }
 
     fn hello(&self) -> Option<Bytes> {

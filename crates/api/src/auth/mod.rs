@@ -91,6 +91,11 @@ impl Authenticator {
     }
 }
 
+/// Whether an `Authorization` header value holds an API key, good or not.
+pub(crate) fn is_key(authorization: &str) -> bool {
+    bearer::token(authorization).is_some_and(|token| token.starts_with(KEY_PREFIX))
+}
+
 /// The one answer to a missing and to a bad credential.
 pub(crate) fn unauthenticated() -> Refusal {
     Refusal::new(ErrorCode::Unauthenticated, "a valid credential is needed: Authorization: Bearer …")

@@ -11,12 +11,13 @@ use tempfile::TempDir;
 
 use crate::support::*;
 
-/// `factum serve` with an admin's key, made offline as an operator would.
+/// `factum serve` with an admin's key, made offline as an operator would. No heartbeat is due while a test runs, so that what
+/// ends a stream is what the test did.
 pub(crate) async fn serve() -> (TempDir, Server, String) {
     let dir = tempfile::tempdir().unwrap();
     let admin = offline_key(&dir, "default", &["--admin"]).await;
     let config = dir.path().join("factum.toml");
-    std::fs::write(&config, "[store]\ndata_dir = \"data\"\n[server]\nheartbeat_ms = 100\n").unwrap();
+    std::fs::write(&config, "[store]\ndata_dir = \"data\"\n[server]\nheartbeat_ms = 600000\n").unwrap();
     let launch = Launch::serve(BINARY, dir.path().join("data")).arg("--config").arg(config.display().to_string());
     let server = launch.start().await;
     (dir, server, admin)
@@ -198,13 +199,50 @@ async fn a_revoked_key_ends_every_connection_it_opened() {
         let over_ws = ws.call("list_sessions", json!({})).await.unwrap_err();
         assert_eq!(over_ws["code"], "transport", "{over_ws}");
         assert_eq!(bridge.call("list_sessions", json!({})).await.unwrap_err()["code"], "transport");
-        within("the end of the events", async { while events.next().await.is_some() {} }).await;
-        within("the end of the feed", async { while feed.next().await.is_some() {} }).await;
+        for reader in [&mut events, &mut feed] {
+            within("the end of the events", async { while reader.next().await.is_some() {} }).await;
+            let last = reader.seen.last().unwrap();
+            assert_eq!((last.name.as_deref(), &last.data["code"]), (Some("error"), &json!("unauthenticated")));
+        }
         within("the end of the subscription", async { while ws.next().await.is_some() {} }).await;
         for stream in &mut streams {
-            within("the end of gRPC", async { while let Ok(Some(_)) = stream.message().await {} }).await;
+            let end = within("the end of gRPC", async {
+                loop {
+                    match stream.message().await {
+                        Ok(Some(_)) => {}
+                        Ok(None) => return None,
+                        Err(status) => return Some(status.code()),
+                    }
+                }
+            });
+            assert_eq!(end.await, Some(tonic::Code::Unauthenticated));
         }
     }
+}
+
+#[tokio::test]
+async fn an_idle_socket_is_closed_when_its_key_is_revoked_and_told_why() {
+    use futures::StreamExt;
+    use tokio_tungstenite::tungstenite::Message;
+    use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+    use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+    let (_dir, server, admin) = serve().await;
+    let admin = server.http(Some(&admin));
+    let (key_id, key) = key_with(&admin, Scope::SessionsRead).await;
+    let url = format!("ws://{}/rpc", server.address()).parse().unwrap();
+    let handshake = ClientRequestBuilder::new(url).with_header("Authorization", format!("Bearer {key}"));
+    let (mut socket, _) = tokio_tungstenite::connect_async(handshake).await.unwrap();
+    admin.call("revoke_api_key", json!({ "key_id": key_id })).await.unwrap();
+    let closed = within("the close", async {
+        loop {
+            if let Message::Close(frame) = socket.next().await.unwrap().unwrap() {
+                return frame.unwrap();
+            }
+        }
+    });
+    let closed = closed.await;
+    assert_eq!(closed.code, CloseCode::Policy);
+    assert!(closed.reason.starts_with("unauthenticated: "), "{}", closed.reason);
 }
 
 /// A task's stream over JSON-RPC or HTTP+JSON, once its first bytes are there.

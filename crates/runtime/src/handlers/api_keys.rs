@@ -13,6 +13,7 @@ use factum_model::commands::*;
 use factum_model::events::CommandAccepted;
 use factum_model::{NewEvent, Refusal, Scope};
 use rand::Rng;
+use tokio::sync::watch;
 
 use super::list_sessions::Page;
 use crate::caller::Caller;
@@ -77,6 +78,8 @@ impl Handle<RevokeApiKey> for Runtime {
         let key_id = command.key_id.clone();
         let answer = |sequence| serde_json::to_value(RevokeApiKeyResult { key_id: key_id.clone(), sequence });
         let sequence = self.append_access(caller, event.into_iter().collect(), Some(&row), &accept, answer).await?;
+        // Before the answer: whoever revokes a key may count on its streams being told.
+        self.0.keys_revoked.send_modify(|revoked| *revoked += 1);
         Ok(RevokeApiKeyResult { key_id: command.key_id, sequence })
     }
 }
@@ -91,6 +94,11 @@ impl Runtime {
         let now = self.now();
         let good = row.filter(|row| !row.revoked && row.expires_at.is_none_or(|at| at > now));
         Ok(good.map(|row| Caller::new(&row.principal, &row.account, row.scopes)))
+    }
+
+    /// Moves whenever a key is revoked, once that is durable: streams that were let in with a key ask again then.
+    pub fn keys_revoked(&self) -> watch::Receiver<u64> {
+        self.0.keys_revoked.subscribe()
     }
 
     fn hash_api_key(&self, key: &str) -> String {

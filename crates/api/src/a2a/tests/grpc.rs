@@ -13,6 +13,7 @@ use crate::a2a::status::grpc_name;
 /// A client of a server on loopback.
 pub(super) struct Grpc {
     pub(super) client: A2aServiceClient<Channel>,
+    pub(super) url: String,
     server: tokio::task::JoinHandle<()>,
 }
 
@@ -36,8 +37,8 @@ impl Grpc {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let app = world.router.clone().layer(axum::Extension(Peer(LOOPBACK)));
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        let client = A2aServiceClient::connect(url).await.unwrap();
-        Self { client, server }
+        let client = A2aServiceClient::connect(url.clone()).await.unwrap();
+        Self { client, url, server }
     }
 
     pub(super) async fn error(&mut self, id: &str) -> Told {

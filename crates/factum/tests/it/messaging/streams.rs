@@ -179,7 +179,7 @@ async fn heartbeats_come_as_asked() {
         }
     }
     // Nobody gets one oftener than ten times a second: the interval is brought into its bounds.
-    let mut stream = Stream::open(&server, ANN, "a2a", &json!({ "channelId": id, "heartbeatIntervalMs": 0 })).await;
+    let mut stream = Stream::open(&server, ANN, "a2a", &json!({ "channelId": id, "heartbeatIntervalMs": 1 })).await;
     let mut times = Vec::new();
     for _ in 0..5 {
         times.push(stream.next().await.unwrap()["timestamp"].as_i64().unwrap());
@@ -193,9 +193,12 @@ async fn who_asks_for_no_heartbeat_gets_comments() {
     let server = launch(&dir).env("FACTUM_SERVER_HEARTBEAT_MS", 100).start().await;
     let ann = server.a2a(Some(ANN));
     let id = channel_with_bob(&ann).await;
-    let mut reader = Reader::of_channel(ann.stream(&json!({ "channelId": id }), None).await.unwrap());
-    for _ in 0..2 {
-        assert_eq!(within("a heartbeat", reader.frame()).await, Some(Frame::Comment("heartbeat".to_owned())));
+    // 0 asks for nothing: it is what clients send who cannot leave a field out.
+    for params in [json!({ "channelId": id }), json!({ "channelId": id, "heartbeatIntervalMs": 0 })] {
+        let mut reader = Reader::of_channel(ann.stream(&params, None).await.unwrap());
+        for _ in 0..2 {
+            assert_eq!(within("a heartbeat", reader.frame()).await, Some(Frame::Comment("heartbeat".to_owned())));
+        }
     }
 }
 
