@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 
 use crate::asked::Named;
 use crate::body::{AnyBody, discard, read_body};
+use crate::keyed::with_key;
 use crate::metrics::Transport;
 use crate::problem::Problem;
 use crate::rpc;
@@ -53,7 +54,7 @@ pub(crate) fn direct_command<'a>(method: &Method, path: &'a str) -> Option<&'a s
     usual.then_some(name)
 }
 
-/// A command: the body is the params, the answer is the result.
+/// A command: the body is the params, the answer is the result. `Idempotency-Key` may stand in the headers.
 pub(crate) async fn command(
     state: &State,
     command: &str,
@@ -88,7 +89,7 @@ async fn run_command(
         Ok(text) => text,
         Err(_) => return Err(Refusal::invalid("the body is not UTF-8").into()),
     };
-    let result = state.call(&caller, command, params).await?;
+    let result = state.call(&caller, command, &with_key(headers, params)?).await?;
     let text: Box<str> = result.into();
     Ok(json_response(StatusCode::OK, Bytes::from(String::from(text))))
 }

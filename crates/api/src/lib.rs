@@ -13,6 +13,7 @@ mod channels;
 mod connection;
 mod events;
 mod http;
+mod keyed;
 mod limits;
 mod peers;
 mod problem;

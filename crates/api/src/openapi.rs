@@ -50,6 +50,12 @@ pub fn openapi(base_url: Option<&str>) -> Value {
                 "scheme": "bearer",
                 "description": "An API key (`fct_…`) or a token (JWT) of a configured issuer.",
             } },
+            "parameters": { "IdempotencyKey": {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "The idempotency key, where the params have none.",
+                "schema": { "type": "string", "maxLength": 128 },
+            } },
             "responses": responses(),
             "schemas": schemas,
         },
@@ -71,7 +77,7 @@ fn operation(info: &CommandInfo, schema: &Value) -> Value {
     } else {
         "Reads only."
     };
-    json!({
+    let mut operation = json!({
         "operationId": info.name,
         "summary": info.summary.trim(),
         "description": format!("{description} Needs the scope `{}`.", info.scope),
@@ -80,7 +86,11 @@ fn operation(info: &CommandInfo, schema: &Value) -> Value {
         "x-kind": info.kind,
         "requestBody": { "required": true, "content": { "application/json": { "schema": schema["params"] } } },
         "responses": responses,
-    })
+    });
+    if info.kind == Kind::Mutation {
+        operation["parameters"] = json!([{ "$ref": "#/components/parameters/IdempotencyKey" }]);
+    }
+    operation
 }
 
 /// One tag for each family, in the registry's order, and those of the paths that are no commands.

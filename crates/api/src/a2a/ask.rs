@@ -13,14 +13,13 @@ use factum_runtime::Caller;
 use http::HeaderMap;
 
 use super::{Host, card};
+use crate::keyed::IDEMPOTENCY_KEY;
 use crate::limits::check_depth;
 use crate::state::{Credential, State, timed_out};
 
 /// How long a message that is waited for may go on waiting while the server closes.
 const CLOSING_GRACE: Duration = Duration::from_secs(1);
 
-/// The header of an idempotency key, and gRPC's metadata key.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// A request that was let in.

@@ -15,10 +15,12 @@ WebSocket), the gRPC call `factum.v1.Runtime/Call`, and `factum call COMMAND`. A
 [types.md](types.md).
 
 A command that writes is durable when it is answered, and `sequence` in its result is the last one it wrote. The same
-`idempotency_key` gives the same answer; with other params it gives `conflict`. Fields that do not apply are absent.
+`idempotency_key` gives the same answer; with other params it gives `conflict`. `POST /v1/{command}` also takes the key as the
+header `Idempotency-Key`, where the params have none. Fields that do not apply are absent. Where an object is asked for, a list is
+refused.
 
 The commands of messaging have the names and the camelCase fields of the A2A extension they are from: their key is
-`idempotencyKey`, and their results are the extension's.";
+`idempotencyKey`, or `idempotency_key` as elsewhere, and their results are the extension's.";
 
 pub(super) fn page(shapes: &Shapes) -> String {
     let mut page = Page::new("Commands", ABOUT);

@@ -1,7 +1,8 @@
 //! Commands of messaging channels (seed 002), with the seed's names and fields.
 //!
 //! Where a command takes a `channelId` or a `peer`, exactly one of the two is given; `peer` is the direct channel with
-//! that principal, which is created when it is first used.
+//! that principal, which is created when it is first used. The key is `idempotencyKey`, as the seed spells it, or
+//! `idempotency_key`, as all other commands do.
 
 use crate::id::{MessageId, MessagingChannelId};
 use crate::messaging::*;
@@ -19,6 +20,7 @@ wire! {
         pub metadata: Option<Metadata>,
         /// Who else is in it from the beginning.
         pub members: Option<Vec<NewChannelMember>>,
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
     }
 
@@ -65,6 +67,7 @@ wire! {
         pub expected_version: u64,
         pub name: Option<String>,
         pub metadata_patch: Option<MetadataPatch>,
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
     }
 
@@ -72,6 +75,7 @@ wire! {
     #[serde(rename_all = "camelCase")]
     pub struct DeleteChannel {
         pub channel_id: MessagingChannelId,
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
     }
 
@@ -88,6 +92,7 @@ wire! {
         pub principal_id: String,
         /// `member` where absent.
         pub role: Option<ChannelRole>,
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
     }
 
@@ -96,6 +101,7 @@ wire! {
     pub struct RemoveChannelMember {
         pub channel_id: MessagingChannelId,
         pub principal_id: String,
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
     }
 
@@ -112,6 +118,7 @@ wire! {
         pub task_refs: Option<Vec<String>>,
         pub metadata: Option<Metadata>,
         /// Your key, unique to you in this channel. The same key and content gives the message that is there already.
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
         /// The message this one answers.
         pub reply_to_id: Option<MessageId>,
@@ -158,6 +165,7 @@ wire! {
         pub peer: Option<String>,
         /// The last message you have read.
         pub sequence: u64,
+        #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,
     }
 
