@@ -2,17 +2,30 @@
 //!
 //! Two messages are the same where their parts are, whatever form they are sent in (`{"type":"text","text":"a"}` is
 //! `{"text":"a"}`), and where references, metadata and thread are, with absent, null and empty being the same. The order of
-//! keys does not matter, that of parts and references does. Numbers are the same where JSON writes them the same.
+//! keys does not matter, that of parts and references does. Numbers are the same where JSON writes them the same. The thread
+//! is the one that the message is in, however it was named.
 
 use factum_model::commands::PublishMessage;
+use factum_model::id::MessageId;
 use serde_json::Value;
 
 use super::content::{artifact_refs, task_refs};
 use super::forms::{CONTENT, DISCRIMINATORS, LEGACY};
 use crate::digest::{sha256, write_canonical};
 
+/// Whether a digest that was kept is that of this message, which is in this thread.
+///
+/// Digests used to hold the thread as it was sent. So those of a reply may be without it, and others may name any message of the
+/// thread; each of them still stands for a message that is in this thread.
+pub(super) fn is_digest_of(kept: &str, command: &PublishMessage, thread: Option<&MessageId>) -> bool {
+    let as_sent = command.thread_id.as_ref();
+    content_digest(command, thread) == kept
+        || (as_sent != thread && content_digest(command, as_sent) == kept)
+        || (command.reply_to_id.is_some() && content_digest(command, None) == kept)
+}
+
 /// `sha256:` and 64 hex digits.
-pub fn content_digest(command: &PublishMessage) -> String {
+pub(super) fn content_digest(command: &PublishMessage, thread: Option<&MessageId>) -> String {
     let mut out = Vec::with_capacity(512);
     // A list of a fixed length: what is absent keeps its place, so nothing can stand for something else.
     out.push(b'[');
@@ -29,9 +42,9 @@ pub fn content_digest(command: &PublishMessage) -> String {
     }
     out.extend_from_slice(b"][");
     write_fields(command.metadata.iter().flatten(), &mut out);
-    for id in [&command.reply_to_id, &command.thread_id] {
+    for id in [command.reply_to_id.as_ref(), thread] {
         out.extend_from_slice(b"][");
-        write_text(id.as_ref().map_or("", |id| id.as_str()), &mut out);
+        write_text(id.map_or("", |id| id.as_str()), &mut out);
     }
     out.push(b']');
     sha256(&out)

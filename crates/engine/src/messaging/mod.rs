@@ -32,7 +32,6 @@ pub use add_member::add_member;
 pub use apply::apply;
 pub use create_channel::create_channel;
 pub use delete_channel::delete_channel;
-pub use digest::content_digest;
 pub use direct::{Target, direct_channel_id, target};
 pub use index::{MemberRow, MessageKeyRow, apply_commit, keys};
 pub use mark_read::mark_read;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::access::{Operation, admit};
 use super::content::{check_content, check_key};
-use super::digest::content_digest;
+use super::digest::{content_digest, is_digest_of};
 use super::index::MessageKeyRow;
 use super::open_direct::opened;
 use super::state::ChannelState;
@@ -32,7 +32,7 @@ pub fn publish_message(
     check_content(&command, context.limits)?;
     check_key(command.idempotency_key.as_deref(), context.limits)?;
     let thread_id = thread_of(&command, thread)?;
-    let digest = command.idempotency_key.is_some().then(|| content_digest(&command));
+    let digest = command.idempotency_key.is_some().then(|| content_digest(&command, thread_id.as_ref()));
     let event = MessageEvent {
         id: context.message_id(),
         channel_id: shell.channel_id.clone(),
@@ -54,9 +54,10 @@ pub fn publish_message(
 }
 
 /// What a key that was used before means: the sequence of the message there is, or a conflict where it says something else
-/// (seed 002 §6). Whether the caller may publish at all is asked first, by `allow`.
-pub fn repeated(row: &MessageKeyRow, command: &PublishMessage) -> Result<u64, Refusal> {
-    if row.digest == content_digest(command) {
+/// (seed 002 §6). Whether the caller may publish at all is asked first, by `allow`. `thread` is as for [`publish_message`].
+pub fn repeated(row: &MessageKeyRow, command: &PublishMessage, thread: Option<MessageId>) -> Result<u64, Refusal> {
+    let thread = thread_of(command, thread)?;
+    if is_digest_of(&row.digest, command, thread.as_ref()) {
         return Ok(row.sequence);
     }
     let message = "this idempotency key was used for another message of yours in this channel; use a new key";

@@ -145,7 +145,7 @@ wire! {
         pub since_timestamp: Option<i64>,
         /// Only messages of these.
         pub author_ids: Option<Vec<String>>,
-        /// Only messages of this thread.
+        /// Only messages of the thread that this message is in.
         pub thread_id: Option<MessageId>,
         /// `forward` where absent.
         pub direction: Option<HistoryDirection>,

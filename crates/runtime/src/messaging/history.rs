@@ -19,7 +19,11 @@ const LOOK_MESSAGES_MAX: u64 = 2_000;
 const STEP: u64 = 200;
 
 impl Handle<ReadChannelHistory> for Runtime {
-    async fn handle(&self, caller: &Caller, command: ReadChannelHistory) -> Result<ReadChannelHistoryResult, Refusal> {
+    async fn handle(
+        &self,
+        caller: &Caller,
+        mut command: ReadChannelHistory,
+    ) -> Result<ReadChannelHistoryResult, Refusal> {
         if command.since_sequence.is_some() && command.since_timestamp.is_some() {
             return Err(Refusal::invalid("sinceSequence and sinceTimestamp exclude each other"));
         }
@@ -32,6 +36,13 @@ impl Handle<ReadChannelHistory> for Runtime {
         let purpose = purpose(caller, &channel_id, &command);
         let token = command.page_token.as_deref();
         let place = token.map(|token| self.open_page_number(caller, &purpose, token)).transpose()?;
+        if let Some(named) = &command.thread_id {
+            // Any message names the thread it is in, as it does for publishing.
+            let thread = self.thread_of(&caller.account, &channel_id, messages, named).await?;
+            let nothing = ReadChannelHistoryResult { events: Vec::new(), next_page_token: None };
+            let Some(thread) = thread else { return Ok(nothing) };
+            command.thread_id = Some(thread);
+        }
         let page = match command.direction.unwrap_or_default() {
             HistoryDirection::Forward => self.forward(caller, &channel_id, &command, messages, place).await?,
             HistoryDirection::Backward => self.backward(caller, &channel_id, &command, messages, place).await?,

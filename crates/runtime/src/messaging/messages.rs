@@ -100,8 +100,20 @@ impl Runtime {
         Ok(low)
     }
 
+    /// The thread of a message, which is the message itself where it is in none; `None` where there is no such message.
+    pub(super) async fn thread_of(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        messages: u64,
+        message_id: &MessageId,
+    ) -> Result<Option<MessageId>, Refusal> {
+        let found = self.find_message(account, channel_id, messages, message_id).await?;
+        Ok(found.map(|message| message.thread_id.unwrap_or(message.id)))
+    }
+
     /// A message by its id, among the first `messages` of the channel.
-    pub(super) async fn find_message(
+    async fn find_message(
         &self,
         account: &Arc<str>,
         channel_id: &MessagingChannelId,

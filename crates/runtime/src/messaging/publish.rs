@@ -40,10 +40,7 @@ impl Runtime {
         target: &Target,
         command: PublishMessage,
     ) -> Result<PublishMessageResult, Refusal> {
-        let thread = match command.reply_to_id.as_ref().or(command.thread_id.as_ref()) {
-            Some(message_id) => Box::pin(self.thread_of(caller, target, message_id)).await?,
-            None => None,
-        };
+        let thread = self.thread_named(caller, target, &command).await?;
         let decide = |state: &ChannelState, context: &mut Context<'_>| publish_message(state, command, thread, context);
         self.decide_in(caller, target, &Accept::default(), decide).await
     }
@@ -58,15 +55,28 @@ impl Runtime {
     ) -> Result<PublishMessageResult, Refusal> {
         let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Publish);
         self.look(&caller.account, &target.channel_id, may).await?;
-        let sequence = repeated(row, command)?;
+        let thread = self.thread_named(caller, target, command).await?;
+        let sequence = repeated(row, command, thread)?;
         let event = self.message(&caller.account, &target.channel_id, sequence).await?;
         let event = event.ok_or_else(|| Refusal::internal("a key names a message that is not there"))?;
         Ok(PublishMessageResult { event })
     }
 
-    /// The thread of a message of the channel, which is the message itself where it is in none; `None` where there is no
-    /// such message.
-    async fn thread_of(
+    /// The thread of the message that a command names, if it names one of this channel.
+    async fn thread_named(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        command: &PublishMessage,
+    ) -> Result<Option<MessageId>, Refusal> {
+        match command.reply_to_id.as_ref().or(command.thread_id.as_ref()) {
+            // Boxed: most messages answer nothing, and their way must not be as large as this one.
+            Some(message_id) => Box::pin(self.thread_to_join(caller, target, message_id)).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn thread_to_join(
         &self,
         caller: &Caller,
         target: &Target,
@@ -82,7 +92,6 @@ impl Runtime {
             Err(refusal) if target.is_direct() && refusal.code == ErrorCode::NotFound => return Ok(None),
             Err(refusal) => return Err(refusal),
         };
-        let found = self.find_message(&caller.account, &target.channel_id, messages, message_id).await?;
-        Ok(found.map(|message| message.thread_id.unwrap_or(message.id)))
+        self.thread_of(&caller.account, &target.channel_id, messages, message_id).await
     }
 }

@@ -4,10 +4,12 @@ use factum_model::commands::PublishMessage;
 use serde_json::{Value, json};
 
 use super::world::parse;
-use crate::messaging::content_digest;
+use crate::messaging::digest::{content_digest, is_digest_of};
 
+/// Of a message in the thread it names.
 fn digest(params: &Value) -> String {
-    content_digest(&parse::<PublishMessage>(params.clone()))
+    let command = parse::<PublishMessage>(params.clone());
+    content_digest(&command, command.thread_id.as_ref())
 }
 
 fn with(field: &str, value: Value) -> Value {
@@ -89,4 +91,40 @@ fn different_by_meaning() {
             assert_ne!(digest(one), digest(other), "{one} and {other}");
         }
     }
+}
+
+/// The thread is the one a message is in, not how it was named; what was kept before that was so still counts.
+#[test]
+fn a_thread_is_the_same_however_it_is_named() {
+    let command = |fields: Value| {
+        let mut params = parts(json!([{ "text": "a" }]));
+        params.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        parse::<PublishMessage>(params)
+    };
+    let root = "msg_root".parse().unwrap();
+    let same = [
+        [json!({ "replyToId": "msg_root" }), json!({ "replyToId": "msg_root", "threadId": "msg_root" })],
+        [json!({ "threadId": "msg_reply" }), json!({ "threadId": "msg_root" })],
+    ];
+    for names in &same {
+        for first in names {
+            for repeat in names {
+                let kept = content_digest(&command(first.clone()), Some(&root));
+                assert!(is_digest_of(&kept, &command(repeat.clone()), Some(&root)), "{first} and {repeat}");
+            }
+        }
+    }
+    let kept_as_sent = |fields: &Value| {
+        let command = command(fields.clone());
+        content_digest(&command, command.thread_id.as_ref())
+    };
+    for fields in same.iter().flatten() {
+        assert!(is_digest_of(&kept_as_sent(fields), &command(fields.clone()), Some(&root)), "{fields}");
+    }
+    let [reply, reply_and_thread] = &same[0];
+    assert!(is_digest_of(&kept_as_sent(reply), &command(reply_and_thread.clone()), Some(&root)));
+    // A message in a thread is not the one in none.
+    let nowhere = content_digest(&command(json!({})), None);
+    assert!(!is_digest_of(&nowhere, &command(json!({ "threadId": "msg_root" })), Some(&root)));
+    assert!(!is_digest_of(&kept_as_sent(reply), &command(json!({ "threadId": "msg_root" })), Some(&root)));
 }

@@ -188,11 +188,10 @@ impl World {
         let command: PublishMessage = parse(params);
         if let Some(row) = self.key_row(caller, command.idempotency_key.as_deref()) {
             allow(&self.state, caller, Operation::Publish)?;
-            let sequence = repeated(&row, &command)?;
+            let sequence = repeated(&row, &command, self.thread_named(&command))?;
             return Ok(self.message(sequence));
         }
-        let named = command.reply_to_id.as_ref().or(command.thread_id.as_ref());
-        let thread = named.and_then(|id| self.thread_of(id));
+        let thread = self.thread_named(&command);
         // Publishing has keys of its own and never a fact in front.
         let keyed = std::mem::take(&mut self.keyed);
         let done = self.decide(caller, |state, context| publish_message(state, command, thread, context));
@@ -207,6 +206,11 @@ impl World {
         let shell = self.state.shell.as_ref()?;
         let row = self.index.get(&keys::message_key(ACCOUNT, &shell.channel_id, author, key?))?;
         Some(serde_json::from_slice(row).expect("a row"))
+    }
+
+    fn thread_named(&self, command: &PublishMessage) -> Option<MessageId> {
+        let named = command.reply_to_id.as_ref().or(command.thread_id.as_ref());
+        named.and_then(|id| self.thread_of(id))
     }
 
     fn thread_of(&self, id: &MessageId) -> Option<MessageId> {

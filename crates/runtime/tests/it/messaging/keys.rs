@@ -155,3 +155,52 @@ async fn content_is_compared_by_meaning() {
     }
     assert_eq!(sequences(&all(&world.runtime, &owner, &id).await), [1, 2]);
 }
+
+/// A reply is in the thread of what it answers, whether it says so or not.
+#[tokio::test]
+async fn how_a_thread_is_named_does_not_matter() {
+    let world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    let root = publish(&world.runtime, &owner, &id, "root").await["id"].clone();
+    let reply = json!({ "channelId": id, "parts": parts("re"), "replyToId": root });
+    let reply = call(&world.runtime, &owner, "channels/publish", reply).await.unwrap()["event"]["id"].clone();
+    let other = publish(&world.runtime, &owner, &id, "other").await["id"].clone();
+    let with = |key: &str, names: &Value| {
+        let mut params = keyed(&id, key, "hello");
+        params.as_object_mut().unwrap().extend(names.as_object().unwrap().clone());
+        params
+    };
+    for (key, names) in [
+        ("reply", [json!({ "replyToId": root }), json!({ "replyToId": root, "threadId": root })]),
+        ("deeper", [json!({ "replyToId": reply, "threadId": root }), json!({ "replyToId": reply })]),
+        ("thread", [json!({ "threadId": root }), json!({ "threadId": reply })]),
+    ] {
+        let first = call(&world.runtime, &owner, "channels/publish", with(key, &names[0])).await.unwrap();
+        for names in &names {
+            let again = call(&world.runtime, &owner, "channels/publish", with(key, names)).await;
+            assert_eq!(again.as_ref(), Ok(&first), "{names}");
+        }
+        for names in [json!({}), json!({ "replyToId": other }), json!({ "threadId": other })] {
+            let outcome = call(&world.runtime, &owner, "channels/publish", with(key, &names)).await;
+            assert_eq!(code(outcome), ErrorCode::Conflict, "{key} {names}");
+        }
+    }
+}
+
+/// The key as the seed spells it, and as all other commands do.
+#[tokio::test]
+async fn either_spelling_of_the_key_counts() {
+    let world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    let params = |field: &str| json!({ "channelId": id, "parts": parts("once"), field: "k" });
+    let first = call(&world.runtime, &owner, "channels/publish", params("idempotency_key")).await.unwrap();
+    assert_eq!(first["event"]["idempotencyKey"], "k");
+    assert_eq!(call(&world.runtime, &owner, "channels/publish", params("idempotencyKey")).await.unwrap(), first);
+    let create = json!({ "idempotency_key": "c" });
+    let created = call(&world.runtime, &owner, "channels/create", create.clone()).await.unwrap();
+    assert_eq!(call(&world.runtime, &owner, "channels/create", create).await.unwrap(), created);
+    let both = json!({ "idempotency_key": "c", "idempotencyKey": "d" });
+    assert_eq!(code(call(&world.runtime, &owner, "channels/create", both).await), ErrorCode::InvalidParams);
+}

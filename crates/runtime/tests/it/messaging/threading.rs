@@ -27,7 +27,20 @@ async fn replies_are_in_the_thread_of_what_they_answer() {
     assert_eq!((&third["threadId"], third.get("replyToId")), (&root["id"], None));
     let fourth = reply(&world, &ann, &id, json!({ "replyToId": second["id"], "threadId": root["id"] })).await.unwrap();
     let thread = pages(&world.runtime, &ann, &json!({ "channelId": id, "threadId": root["id"], "pageSize": 2 })).await;
-    assert_eq!(thread, [root.clone(), first, second.clone(), third, fourth]);
+    assert_eq!(thread, [root.clone(), first.clone(), second.clone(), third, fourth]);
+    // As for publishing, any message names the thread it is in.
+    for named in [&first, &second] {
+        for direction in ["forward", "backward"] {
+            let params = json!({ "channelId": id, "threadId": named["id"], "pageSize": 2, "direction": direction });
+            let mut found = pages(&world.runtime, &ann, &params).await;
+            if direction == "backward" {
+                found.reverse();
+            }
+            assert_eq!(found, thread, "{params}");
+        }
+    }
+    let nobodys = json!({ "channelId": id, "threadId": "msg_nobody" });
+    assert_eq!(pages(&world.runtime, &ann, &nobodys).await, Vec::<Value>::new());
 
     let elsewhere = channel(&world.runtime, &ann, &[]).await;
     let foreign = publish(&world.runtime, &ann, &elsewhere, "elsewhere").await;
