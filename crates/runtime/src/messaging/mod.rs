@@ -96,9 +96,11 @@ impl Aggregate for ChannelState {
         for event in events.iter() {
             match &event.fact {
                 Fact::MessagingMemberRemoved(fact) => {
+                    cell.work.cut();
                     runtime.0.gate.forget(&cell.account, &fact.principal, &cell.id);
                 }
                 Fact::MessagingChannelDeleted(fact) => {
+                    cell.work.cut();
                     for principal in &fact.members {
                         runtime.0.gate.forget(&cell.account, principal, &cell.id);
                     }

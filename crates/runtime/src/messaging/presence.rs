@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use factum_engine::messaging::{ChannelState, Operation, allow};
 use factum_model::commands::{GetChannelPresence, GetChannelPresenceResult, PresentPrincipal};
@@ -19,7 +20,11 @@ const CHANGES_MAX: usize = 64;
 
 /// Who follows one channel.
 #[derive(Default)]
-pub(crate) struct Presence(Mutex<Inner>);
+pub(crate) struct Presence {
+    inner: Mutex<Inner>,
+    /// How often somebody was taken out, or all were with the channel. A stream that has seen the number need not ask again.
+    cuts: AtomicU64,
+}
 
 #[derive(Default)]
 struct Inner {
@@ -43,8 +48,17 @@ pub(super) struct Change {
 }
 
 impl Presence {
+    /// Somebody was taken out, and it is durable.
+    pub(super) fn cut(&self) {
+        self.cuts.fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn cuts(&self) -> u64 {
+        self.cuts.load(Ordering::Acquire)
+    }
+
     pub(super) fn enter(&self, principal: &Arc<str>, now: Timestamp) {
-        let mut inner = self.0.lock();
+        let mut inner = self.inner.lock();
         let present = inner.present.entry(principal.clone()).or_insert(Present { streams: 0, since: now });
         present.streams += 1;
         if present.streams == 1 {
@@ -53,7 +67,7 @@ impl Presence {
     }
 
     pub(super) fn leave(&self, principal: &Arc<str>, now: Timestamp) {
-        let mut inner = self.0.lock();
+        let mut inner = self.inner.lock();
         let Some(present) = inner.present.get_mut(principal) else { return };
         present.streams -= 1;
         if present.streams == 0 {
@@ -64,7 +78,7 @@ impl Presence {
 
     /// Hears of everybody who comes or goes from now on.
     pub(super) fn changes(&self) -> broadcast::Receiver<Change> {
-        let mut inner = self.0.lock();
+        let mut inner = self.inner.lock();
         inner.changes.get_or_insert_with(|| broadcast::channel(CHANGES_MAX).0).subscribe()
     }
 
@@ -74,7 +88,7 @@ impl Presence {
             streams: present.streams,
             since: present.since.as_millisecond(),
         };
-        self.0.lock().present.iter().map(line).collect()
+        self.inner.lock().present.iter().map(line).collect()
     }
 }
 

@@ -1,8 +1,9 @@
 //! `channels/stream`: a channel followed from any message into live, for as long as the caller may see it.
 //!
 //! A stream reads the same log as everyone, in order. So the fact that takes its caller out of the channel comes to it at
-//! the very place where it stands among the messages, and nothing behind it is delivered. Facts from before the stream
-//! began do not count: who was taken out once and is a member again may read all there is.
+//! the very place where it stands among the messages, and nothing behind it is delivered. A stream that is still on its way
+//! there is told as well: from then on it delivers nothing, as a call would be answered nothing (seed 002 §10: the same
+//! auth). Facts from before the stream began do not count: who was taken out once and is a member again may read all there is.
 
 use std::sync::{Arc, OnceLock};
 
@@ -57,6 +58,10 @@ pub struct ChannelStream {
     allowed_at: u64,
     control_events: bool,
     presence: Option<broadcast::Receiver<Change>>,
+    /// What was taken from the log and not yet given: kept here while the caller's place is looked at once more.
+    taken: Vec<ChannelItem>,
+    /// How often somebody had been taken out of the channel when the caller was last seen in it by this stream.
+    cuts_seen: Option<u64>,
     ended: bool,
 }
 
@@ -90,6 +95,8 @@ impl Runtime {
             allowed_at,
             control_events: params.control_events.unwrap_or(false),
             presence,
+            taken: Vec::new(),
+            cuts_seen: None,
             ended: false,
         })
     }
@@ -104,17 +111,35 @@ impl ChannelStream {
     /// the future loses nothing.
     pub async fn next(&mut self) -> Result<Vec<ChannelItem>, Refusal> {
         loop {
+            if !self.taken.is_empty() {
+                self.still_allowed().await?;
+                return Ok(std::mem::take(&mut self.taken));
+            }
             if self.ended {
                 return Err(Refusal::not_found());
             }
-            let items = tokio::select! {
+            self.taken = tokio::select! {
                 events = self.follow.next() => self.items(&events?),
                 change = next_change(&mut self.presence) => vec![presence_item(&self.channel_id, &change)],
             };
-            if !items.is_empty() {
-                return Ok(items);
-            }
         }
+    }
+
+    /// Refuses who may not see the channel as it is now. Costs nothing while nobody is taken out.
+    async fn still_allowed(&mut self) -> Result<(), Refusal> {
+        let cuts = self.follow.cell.work.cuts();
+        if self.cuts_seen == Some(cuts) {
+            return Ok(());
+        }
+        let may = |state: &ChannelState| allow(state, &self.principal, Operation::Stream);
+        let looked = self.runtime.look(&self.follow.cell.account, &self.channel_id, may).await;
+        if let Err(refusal) = looked {
+            self.taken.clear();
+            self.ended = true;
+            return Err(refusal);
+        }
+        self.cuts_seen = Some(cuts);
+        Ok(())
     }
 
     fn items(&mut self, events: &[Arc<Published>]) -> Vec<ChannelItem> {
