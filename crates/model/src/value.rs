@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::wire::object;
+
 /// Free-form annotations of a caller. Never interpreted.
 pub type Metadata = Map<String, Value>;
 
@@ -54,7 +56,8 @@ pub enum Knowledge {
 
 /// One piece of input or output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", remote = "Self")]
+#[schemars(!remote)]
 pub enum Part {
     Text {
         text: String,
@@ -80,6 +83,8 @@ pub enum Part {
     },
 }
 
+object!(Part);
+
 /// All text of the parts, joined by newlines: what a script or a title looks at.
 pub fn text_of(parts: &[Part]) -> String {
     let texts: Vec<&str> = parts
@@ -91,6 +96,8 @@ pub fn text_of(parts: &[Part]) -> String {
 
 /// Large or owned content, referenced instead of copied (CONTRACT, "Output").
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self")]
+#[schemars(!remote)]
 pub struct OutputRef {
     /// Where the bytes are: `blob:sha256:…` for ours, a URL for what is elsewhere.
     pub r#ref: String,
@@ -116,8 +123,12 @@ pub struct OutputRef {
     pub expires_at: Option<Timestamp>,
 }
 
+object!(OutputRef);
+
 /// Why something failed, for people and for retry policies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self")]
+#[schemars(!remote)]
 pub struct Failure {
     /// A stable word such as `model_error`, `tool_failed`, `interrupted`, `timeout`.
     pub category: String,
@@ -129,6 +140,8 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
+
+object!(Failure);
 
 impl Failure {
     /// The category by which an agent says that it does not do what it was asked. A2A has a state of its own for it.
@@ -145,6 +158,8 @@ fn may_help() -> bool {
 
 /// Tokens and cost of model work. What a provider does not report is absent, not zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self")]
+#[schemars(!remote)]
 pub struct Usage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
@@ -155,6 +170,8 @@ pub struct Usage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
 }
+
+object!(Usage);
 
 impl Usage {
     /// The sum, where what nobody reported stays unknown.

@@ -1,14 +1,23 @@
 //! `wire!`: the derives every struct on the wire has, said once.
 //!
 //! Absent options are left out when written and may be missing when read. Unknown fields are ignored, so that an older
-//! server understands a newer client as far as it can.
+//! server understands a newer client as far as it can. An object is an object: the list of its values in the order of the
+//! fields, which serde would take as well, is refused, wherever in the params it stands.
+
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
 
 macro_rules! wire {
     ($($(#[$meta:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
         #[serde_with::skip_serializing_none]
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(remote = "Self")]
+        #[schemars(!remote)]
         $(#[$meta])*
         pub struct $name { $($body)* }
+
+        $crate::wire::object!($name);
     )*};
 }
 
@@ -21,6 +30,24 @@ macro_rules! record {
     )*};
 }
 
+/// Makes a type that derives its (de)serialization as `remote = "Self"` be read from objects only. What is derived that way
+/// are functions of the type itself, so there is room to stand in between.
+macro_rules! object {
+    ($name:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                Self::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::deserialize($crate::wire::Object(deserializer))
+            }
+        }
+    };
+}
+
 /// Words on the wire: snake_case enums without content.
 macro_rules! words {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident,)* })*) => {$(
@@ -31,4 +58,51 @@ macro_rules! words {
     )*};
 }
 
-pub(crate) use {record, wire, words};
+pub(crate) use {object, record, wire, words};
+
+/// A deserializer of something that has to be an object.
+pub(crate) struct Object<D>(pub(crate) D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
+    type Error = D::Error;
+
+    /// What a struct asks for.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_struct(name, fields, Entries(visitor))
+    }
+
+    /// What a struct with flattened fields asks for.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(Entries(visitor))
+    }
+
+    /// What an enum asks for that is told by one of its fields.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Entries(visitor))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct enum identifier ignored_any
+    }
+}
+
+/// Takes the entries of an object and nothing else.
+struct Entries<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Entries<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(map)
+    }
+}
