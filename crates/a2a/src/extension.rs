@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 /// The messaging extension of seed 002.
 pub const MESSAGING_URI: &str = "https://factum.dev/a2a/extensions/messaging-channels/v0.1";
 
+/// The key the seed reserves for it.
+pub(crate) const MESSAGING_KEY: &str = "messaging";
+
 pub const MESSAGING_VERSION: &str = "0.1";
 
 /// What a client can find out about before it asks. The first five are the seed's; each of the others is one thing of its
@@ -29,7 +32,8 @@ pub const MESSAGING_FEATURES: &[&str] = &[
 
 /// The seed's object (seed 002 §2), as it stands in a card.
 pub(crate) fn messaging() -> HashMap<String, Value> {
-    [("channels".to_owned(), json!({ "version": MESSAGING_VERSION, "features": MESSAGING_FEATURES }))].into()
+    let channels = json!({ "version": MESSAGING_VERSION, "features": MESSAGING_FEATURES });
+    [(MESSAGING_KEY.to_owned(), json!({ "channels": channels }))].into()
 }
 
 /// The extensions that a request asks for.

@@ -3,7 +3,7 @@
 use a2a::{AgentCard, AgentExtension, SecurityScheme, TRANSPORT_PROTOCOL_GRPC, TRANSPORT_PROTOCOL_JSONRPC};
 use serde_json::{Map, Value, json};
 
-use crate::extension::MESSAGING_URI;
+use crate::extension::{MESSAGING_KEY, MESSAGING_URI};
 use crate::version::Version;
 
 /// How a card is written.
@@ -121,5 +121,5 @@ fn spoken_in_0_3(card: &AgentCard) -> impl Iterator<Item = (&str, &str)> {
 fn messaging(card: &AgentCard) -> Option<Value> {
     let is_messaging = |extension: &&AgentExtension| extension.uri == MESSAGING_URI;
     let extension = card.capabilities.extensions.iter().flatten().find(is_messaging)?;
-    extension.params.as_ref().map(|params| json!(params))
+    extension.params.as_ref()?.get(MESSAGING_KEY).cloned()
 }

@@ -187,7 +187,8 @@ pub(crate) mod tests {
         }
         for form in [Form::V0_3, Form::V1_0] {
             let extension = &card(form)["capabilities"]["extensions"][0];
-            assert_eq!((&extension["uri"], &extension["params"]), (&json!(MESSAGING_URI), &object), "{form:?}");
+            assert_eq!(extension["uri"], MESSAGING_URI, "{form:?}");
+            assert_eq!(extension["params"], json!({ "messaging": object }), "{form:?}");
         }
         assert_eq!(card(Form::V1_0)["capabilities"].get("messaging"), None, "1.0 knows no such field");
     }
@@ -212,7 +213,7 @@ pub(crate) mod tests {
                 "extensions": [{
                     "uri": MESSAGING_URI,
                     "description": "Durable channels among agents: ordered messages, membership, history, streams.",
-                    "params": { "channels": { "version": "0.1", "features": MESSAGING_FEATURES } },
+                    "params": { "messaging": { "channels": { "version": "0.1", "features": MESSAGING_FEATURES } } },
                 }],
             },
             "defaultInputModes": ["text/plain", "application/json"],

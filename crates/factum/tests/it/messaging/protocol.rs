@@ -82,7 +82,7 @@ async fn the_card_advertises_the_extension_in_every_form() {
     offers(&usual["capabilities"]["messaging"]["channels"]);
     let extension = &usual["capabilities"]["extensions"][0];
     assert_eq!(extension["uri"], URI);
-    offers(&extension["params"]["channels"]);
+    offers(&extension["params"]["messaging"]["channels"]);
     assert_eq!(usual["protocolVersion"], "0.3.0");
     assert_eq!((&usual["url"], &usual["preferredTransport"]), (&json!(server.url("/a2a")), &json!("JSONRPC")));
     assert_eq!(usual["supportedInterfaces"][0]["url"], server.url("/a2a"));
@@ -91,7 +91,7 @@ async fn the_card_advertises_the_extension_in_every_form() {
     let strict: Value =
         get("/.well-known/agent-card.json").header("a2a-version", "1.0").send().await.unwrap().json().await.unwrap();
     assert_eq!((strict.get("protocolVersion"), strict["capabilities"].get("messaging")), (None, None));
-    offers(&strict["capabilities"]["extensions"][0]["params"]["channels"]);
+    offers(&strict["capabilities"]["extensions"][0]["params"]["messaging"]["channels"]);
     let first = http.json("/.well-known/agent.json").await;
     offers(&first["capabilities"]["messaging"]["channels"]);
     assert_eq!((&first["url"], first.get("supportedInterfaces")), (&json!(server.url("/a2a")), None));
@@ -103,4 +103,27 @@ async fn the_card_advertises_the_extension_in_every_form() {
     assert_eq!((again.status().as_u16(), again.text().await.unwrap()), (304, String::new()));
     let other = get("/.well-known/agent-card.json").header("a2a-version", "1.0").header("if-none-match", etag);
     assert_eq!(other.send().await.unwrap().status(), 200, "another form is another card");
+}
+
+/// As a header, for clients that repeat requests by themselves and know nothing of our params.
+#[tokio::test]
+async fn a_key_may_come_as_a_header() {
+    let (_dir, server) = dev().await;
+    let http = server.http(None);
+    let post = async |path: &str, body: Value| -> Value {
+        let request =
+            http.request(reqwest::Method::POST, path).header("Idempotency-Key", "once").body(body.to_string());
+        request.send().await.unwrap().json().await.unwrap()
+    };
+    let created = post("/v1/channels/create", json!({})).await;
+    assert_eq!(post("/v1/channels/create", json!({})).await, created);
+    let publish = json!({ "channelId": created["channel"]["id"], "parts": [{ "text": "hi" }] });
+    let first = post("/v1/channels/publish", publish.clone()).await;
+    assert_eq!(first["event"]["idempotencyKey"], "once");
+    assert_eq!(post("/v1/channels/publish", publish.clone()).await, first);
+    let mut own = publish;
+    own["idempotencyKey"] = json!("another");
+    assert_eq!(post("/v1/channels/publish", own).await["event"]["sequence"], 2, "the params' key counts more");
+    let session = post("/v1/create_session", json!({})).await;
+    assert_eq!(post("/v1/create_session", json!({})).await, session);
 }
