@@ -127,7 +127,7 @@ pub fn private_to(fact: &Fact) -> Option<&str> {
 pub fn audit_view(event: &Event) -> Option<ChannelAuditEntry> {
     let view = |channel_id: &MessagingChannelId, action, actor: &String| ChannelAuditEntry {
         channel_id: channel_id.clone(),
-        event_id: event.event_id.clone(),
+        event_id: event.event_id.to_string(),
         timestamp: event.timestamp.as_millisecond(),
         actor: actor.clone(),
         action,
@@ -138,6 +138,8 @@ pub fn audit_view(event: &Event) -> Option<ChannelAuditEntry> {
     };
     match &event.fact {
         Fact::MessagePublished(fact) => Some(ChannelAuditEntry {
+            // To its readers a message is the event, by this id.
+            event_id: fact.message_id.to_string(),
             message_id: Some(fact.message_id.clone()),
             sequence: Some(fact.sequence),
             ..view(&fact.channel_id, ChannelAuditAction::MessagePublished, &fact.author)

@@ -115,7 +115,8 @@ wire! {
     #[serde(rename_all = "camelCase")]
     pub struct ChannelAuditEntry {
         pub channel_id: MessagingChannelId,
-        pub event_id: EventId,
+        /// The message's own id where it is about a message; of the recorded fact otherwise.
+        pub event_id: String,
         /// Milliseconds since the epoch.
         pub timestamp: i64,
         pub actor: String,

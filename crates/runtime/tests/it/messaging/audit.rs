@@ -54,6 +54,8 @@ async fn everything_that_happened_is_in_the_audit() {
     assert_eq!(lines, expected.map(|(action, actor)| (action.to_owned(), actor.to_owned())));
     assert!(whole.iter().all(|entry| entry["channelId"] == json!(id) && entry["eventId"].is_string()));
     assert_eq!((&whole[1]["messageId"], &whole[1]["sequence"]), (&event["id"], &json!(1)));
+    assert_eq!(whole[1]["eventId"], event["id"], "to its readers the message is the event");
+    assert!(whole.iter().skip(2).all(|entry| entry["eventId"].as_str().unwrap().starts_with("evt_")));
     assert_eq!((&whole[4]["principalId"], &whole[4]["role"]), (&json!("agent://cat"), &json!("owner")));
     assert!(!json!(whole).to_string().contains("a secret"), "content is not in it");
     for size in [1, 2, 3] {
