@@ -130,39 +130,44 @@ fn answered(body: Vec<u8>) -> Response {
 /// One request, which may open a stream.
 async fn one<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, request: &rpc::Request<'_>) -> Response {
     match Method::parse(&request.method, said) {
-        Method::ChannelsStream => channels_stream(ask, request).await,
+        Method::ChannelsStream => match request.id {
+            Some(id) => channels_stream(ask, id, request).await,
+            // Nobody would hear what it brings: a notification gets no answer.
+            None => answered_or_not(None),
+        },
         Method::Core(name, dialect) if name.streams() => open(ask, name, dialect, request).await,
         method => answered_or_not(unary(ask, method, request).await),
     }
 }
 
-/// Opens a stream of a task. What goes wrong before it is open is an answer like any other.
+/// Opens a stream of a task. What goes wrong before it is open is an answer like any other, and a notification, which gets no
+/// answer, opens none: a message that comes as one is taken all the same.
 async fn open<H: Host>(ask: &Ask<'_, H>, name: Name, dialect: Dialect, request: &rpc::Request<'_>) -> Response {
     let started = ask.state.metrics.start();
-    let id = request.id.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
     let outcome = ask.read_and_run(name, dialect, request.params.map(RawValue::get)).await;
     let code = outcome.as_ref().err().map(|error| counted(Kind::of(error)));
     ask.state.metrics.request(Transport::A2a, &request.method, code, started);
+    let Some(id) = request.id else { return answered_or_not(None) };
     match outcome {
         Ok(Outcome::Updates(updates)) => {
-            stream::open(ask.state, ask.credential(), updates, StreamWriter::new(dialect), Framing::Rpc { id })
+            let framing = Framing::Rpc { id: id.to_owned() };
+            stream::open(ask.state, ask.credential(), updates, StreamWriter::new(dialect), framing)
         }
-        Ok(other) => answered(rpc_result(&id, |out| dialect.write(&other, out))),
-        Err(error) => answered(rpc_error(Some(&id), &error)),
+        Ok(other) => answered(rpc_result(id, |out| dialect.write(&other, out))),
+        Err(error) => answered(rpc_error(Some(id), &error)),
     }
 }
 
-async fn channels_stream<H: Host>(ask: &Ask<'_, H>, request: &rpc::Request<'_>) -> Response {
-    let id = request.id.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
+async fn channels_stream<H: Host>(ask: &Ask<'_, H>, id: &RawValue, request: &rpc::Request<'_>) -> Response {
     let opened = async {
         let params = request.params.map_or("{}", RawValue::get);
         let params = channels::parse(ask.state, params.as_bytes())?;
-        let framing = channels::Framing::Rpc { id: id.clone() };
+        let framing = channels::Framing::Rpc { id: id.to_owned() };
         channels::open(ask.state, ask.caller, params, ask.headers, ask.from, framing).await
     };
     match opened.await {
         Ok(response) => response,
-        Err(refusal) => answered(rpc::answer(Some(&id), Err(Error::messaging(&refusal)))),
+        Err(refusal) => answered(rpc::answer(Some(id), Err(Error::messaging(&refusal)))),
     }
 }
 

@@ -152,3 +152,19 @@ async fn every_agent_has_an_endpoint() {
     let answer = world.ask("POST", "/a2a/agents/nobody", &[], Some(&body)).await;
     assert_eq!(answer.status, 404, "{}", answer.text);
 }
+
+/// JSON-RPC answers no notification, not even with a stream. A message is taken all the same.
+#[tokio::test]
+async fn a_notification_opens_no_stream() {
+    let world = World::open().await;
+    for (version, method, params) in [
+        ("1.0", "channels/stream", json!({ "peer": "agent://other" })),
+        ("1.0", "SendStreamingMessage", message("hi")),
+        ("1.0", "SubscribeToTask", json!({ "id": "t" })),
+        ("0.3", "tasks/resubscribe", json!({ "id": "t" })),
+    ] {
+        let body = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        let answer = world.ask("POST", "/a2a", &[("a2a-version", version)], Some(&body)).await;
+        assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{method}");
+    }
+}
