@@ -21,7 +21,12 @@ pub(super) fn check_content(command: &PublishMessage, limits: &Limits) -> Result
     }
     check("message_parts", parts, limits.message_parts_max)?;
     if let Some(at) = unknown {
-        return Err(Refusal::invalid(format!("parts[{at}] has none of the known forms: {FORMS}")));
+        return Err(Refusal::invalid(format!("parts[{at}] has to have exactly one of the known forms: {FORMS}")));
+    }
+    for (field, refs) in [("artifactRefs", artifact_refs(command)), ("taskRefs", task_refs(command))] {
+        if let Some(at) = refs.iter().position(String::is_empty) {
+            return Err(Refusal::invalid(format!("{field}[{at}] is empty; a reference names something")));
+        }
     }
     let refs = artifact_refs(command).len() + task_refs(command).len();
     check("message_refs", refs, limits.message_refs_max)?;

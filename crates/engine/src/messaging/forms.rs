@@ -17,15 +17,15 @@ pub(super) const LEGACY: [&str; 3] = ["text", "file", "data"];
 /// Fields that hold what a part is about. Empty content is content.
 pub(super) const CONTENT: [&str; 5] = ["text", "raw", "url", "data", "file"];
 
-/// How many parts there are, and the first that has none of the known forms.
+/// How many parts there are, and the first that does not have exactly one of the known forms.
 pub(super) fn look_at(parts: &Parts) -> (usize, Option<usize>) {
     // It was read as a list.
     let list: Vec<&RawValue> = serde_json::from_str(parts.as_json()).unwrap_or_default();
     (list.len(), list.iter().position(|part| !is_part(part.get())))
 }
 
-/// Whether a part has the content that its discriminator promises, or, without one that we know, any content we know.
-/// Everything else in it is the caller's.
+/// Whether a part has the content that its discriminator promises, or, without one that we know, any content we know; and
+/// no other beside it, or nobody could say which of the two it is. Everything else in it is the caller's.
 fn is_part(json: &str) -> bool {
     // A list of values would be read as a struct, too.
     let Some(part) = Some(json).filter(|json| json.starts_with('{')).and_then(|json| serde_json::from_str(json).ok())
@@ -33,12 +33,16 @@ fn is_part(json: &str) -> bool {
         return false;
     };
     let Part { text, raw, url, uri, bytes, data, file, .. } = part;
-    match part.legacy() {
+    // Beside other content a null is the absence of data; alone it is data.
+    let contents = [text, raw, url, file, data == Data::Something].into_iter().filter(|there| *there).count();
+    let has_data = data == Data::Something || (data == Data::Null && contents == 0);
+    let promised = match part.legacy() {
         Some("text") => text,
-        Some("data") => data,
+        Some("data") => has_data,
         Some("file") => file || url || raw || uri || bytes,
-        _ => text || raw || url || data || file,
-    }
+        _ => contents > 0 || has_data,
+    };
+    promised && contents <= 1
 }
 
 /// The fields that matter: a text, an object with something in it, or anything at all.
@@ -59,10 +63,19 @@ struct Part<'a> {
     uri: bool,
     #[serde(deserialize_with = "is_text")]
     bytes: bool,
-    #[serde(deserialize_with = "is_there")]
-    data: bool,
+    #[serde(deserialize_with = "what_data")]
+    data: Data,
     #[serde(deserialize_with = "is_filled")]
     file: bool,
+}
+
+/// What is in the field that may hold anything.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Data {
+    #[default]
+    Absent,
+    Null,
+    Something,
 }
 
 impl Part<'_> {
@@ -76,7 +89,7 @@ impl Part<'_> {
 fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
     Ok(match deserializer.deserialize_any(Kinds)? {
         Kind::Text(text) => Some(text),
-        Kind::Object | Kind::Other => None,
+        Kind::Object | Kind::Null | Kind::Other => None,
     })
 }
 
@@ -88,8 +101,11 @@ fn is_filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Erro
     Ok(matches!(deserializer.deserialize_any(Kinds)?, Kind::Object))
 }
 
-fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(deserializer).map(|_| true)
+fn what_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Data, D::Error> {
+    Ok(match deserializer.deserialize_any(Kinds)? {
+        Kind::Null => Data::Null,
+        Kind::Text(_) | Kind::Object | Kind::Other => Data::Something,
+    })
 }
 
 /// What a value is, as far as it matters.
@@ -97,6 +113,7 @@ enum Kind<'de> {
     Text(Cow<'de, str>),
     /// With something in it.
     Object,
+    Null,
     Other,
 }
 
@@ -147,6 +164,6 @@ impl<'de> Visitor<'de> for Kinds {
     }
 
     fn visit_unit<E>(self) -> Result<Kind<'de>, E> {
-        Ok(Kind::Other)
+        Ok(Kind::Null)
     }
 }

@@ -50,6 +50,7 @@ wire! {
         pub visibility: Option<ChannelVisibility>,
         /// Brought into 1 to 200; 50 where absent.
         pub page_size: Option<i64>,
+        /// Where the page before ended; empty is none.
         pub page_token: Option<String>,
     }
 
@@ -138,6 +139,7 @@ wire! {
         pub peer: Option<String>,
         /// Brought into 1 to 200; 50 where absent.
         pub page_size: Option<i64>,
+        /// Where the page before ended; empty is none.
         pub page_token: Option<String>,
         /// What comes behind this message. Not together with `sinceTimestamp`.
         pub since_sequence: Option<u64>,
@@ -206,6 +208,7 @@ wire! {
         pub channel_id: Option<MessagingChannelId>,
         /// Brought into 1 to 200; 50 where absent.
         pub page_size: Option<i64>,
+        /// Where the page before ended; empty is none.
         pub page_token: Option<String>,
     }
 

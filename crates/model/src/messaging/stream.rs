@@ -14,7 +14,7 @@ wire! {
         pub peer: Option<String>,
         /// What comes behind this message; only what is new where absent.
         pub since_sequence: Option<u64>,
-        /// How often to hear from a quiet channel.
+        /// How often to hear from a quiet channel, brought into 100 to 60,000. As often as the server likes where absent or 0.
         pub heartbeat_interval_ms: Option<u64>,
         /// Also changes of the channel itself.
         pub control_events: Option<bool>,

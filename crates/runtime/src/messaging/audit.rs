@@ -7,7 +7,7 @@ use factum_model::messaging::ChannelAuditEntry;
 use factum_model::{Event, Refusal};
 use factum_store::ReadLimit;
 
-use super::page_token::{Purpose, page_size};
+use super::page_token::{Purpose, given, page_size};
 use crate::aggregate::Aggregate;
 use crate::caller::Caller;
 use crate::dispatch::Handle;
@@ -21,7 +21,7 @@ impl Handle<AuditChannels> for Runtime {
     async fn handle(&self, caller: &Caller, command: AuditChannels) -> Result<AuditChannelsResult, Refusal> {
         let channel = command.channel_id.as_ref();
         let purpose = Purpose::new("channels/audit", caller, channel.map_or("", MessagingChannelId::as_str));
-        let token = command.page_token.as_deref();
+        let token = given(command.page_token.as_deref());
         let after = token.map(|token| self.open_page_number(caller, &purpose, token)).transpose()?.unwrap_or(0);
         let size = page_size(command.page_size);
         let (entries, next) = match channel {

@@ -7,7 +7,7 @@ use factum_model::id::MessagingChannelId;
 use factum_model::messaging::MessageEvent;
 use serde_json::json;
 
-use super::page_token::{Purpose, page_size};
+use super::page_token::{Purpose, given, page_size};
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::runtime::Runtime;
@@ -34,7 +34,7 @@ impl Handle<ReadChannelHistory> for Runtime {
         };
         let (messages, _) = self.look(&caller.account, &channel_id, may).await?;
         let purpose = purpose(caller, &channel_id, &command);
-        let token = command.page_token.as_deref();
+        let token = given(command.page_token.as_deref());
         let place = token.map(|token| self.open_page_number(caller, &purpose, token)).transpose()?;
         if let Some(named) = &command.thread_id {
             // Any message names the thread it is in, as it does for publishing.

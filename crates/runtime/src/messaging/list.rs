@@ -8,7 +8,7 @@ use factum_model::messaging::{Channel, ChannelVisibility};
 use factum_model::{ErrorCode, Refusal};
 use factum_store::{Direction, Scan};
 
-use super::page_token::{Purpose, page_size};
+use super::page_token::{Purpose, given, page_size};
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::error::read_refusal;
@@ -27,7 +27,7 @@ enum Stretch {
 impl Handle<ListChannels> for Runtime {
     async fn handle(&self, caller: &Caller, command: ListChannels) -> Result<ListChannelsResult, Refusal> {
         let purpose = Purpose::new("channels/list", caller, &format!("{:?}", command.visibility));
-        let (mut stretch, mut after) = match command.page_token.as_deref() {
+        let (mut stretch, mut after) = match given(command.page_token.as_deref()) {
             Some(token) => open_place(&self.open_page_token(caller, &purpose, token)?)?,
             None => (Stretch::Own, None),
         };

@@ -48,3 +48,8 @@ impl Runtime {
 pub(super) fn page_size(asked: Option<i64>) -> usize {
     usize::try_from(asked.unwrap_or(50).clamp(1, 200)).unwrap_or(1)
 }
+
+/// The token there is. An empty one is what clients send who have no way to leave a field out: the first page.
+pub(super) fn given(token: Option<&str>) -> Option<&str> {
+    token.filter(|token| !token.is_empty())
+}

@@ -53,6 +53,8 @@ fn forms_of_parts() {
         json!({ "type": "file", "file": { "bytes": "AAEC" } }),
         json!({ "type": "file", "url": "https://example.org/a" }),
         json!({ "type": "image", "url": "https://example.org/a" }),
+        json!({ "data": null }),
+        json!({ "text": "a", "data": null, "url": null }),
     ];
     let bad = [
         json!("text"),
@@ -68,6 +70,10 @@ fn forms_of_parts() {
         json!({ "text": null }),
         json!({ "type": "image" }),
         json!({ "metadata": { "text": "a" } }),
+        // Which of the two would it be?
+        json!({ "text": "a", "url": "https://example.org/a" }),
+        json!({ "type": "text", "text": "a", "data": {} }),
+        json!({ "raw": "AAEC", "file": { "bytes": "AAEC" } }),
     ];
     let mut world = World::with_channel("private");
     for part in good {
@@ -79,10 +85,19 @@ fn forms_of_parts() {
     for part in bad {
         let refusal = world.publish(BOB, json!({ "parts": [{ "text": "a" }, part] })).expect_err("refused");
         assert_eq!(refusal.code.as_str(), "invalid_params", "{part}");
-        assert!(refusal.message.starts_with("parts[1] has none of the known forms"), "{}", refusal.message);
+        assert!(
+            refusal.message.starts_with("parts[1] has to have exactly one of the known forms"),
+            "{}",
+            refusal.message
+        );
     }
     let none = world.publish(BOB, json!({ "parts": [] })).expect_err("refused");
     assert!(none.message.starts_with("a message needs at least one part"), "{}", none.message);
+    for field in ["artifactRefs", "taskRefs"] {
+        let refusal = world.publish(BOB, json!({ "parts": [{ "text": "a" }], field: ["x", ""] })).expect_err("refused");
+        assert_eq!(refusal.code.as_str(), "invalid_params");
+        assert!(refusal.message.starts_with(&format!("{field}[1] is empty")), "{}", refusal.message);
+    }
 }
 
 #[test]

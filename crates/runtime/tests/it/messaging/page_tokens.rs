@@ -51,13 +51,8 @@ async fn whatever_is_wrong_with_a_token_the_answer_is_the_same() {
         bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
         json!(String::from_utf8(bytes).unwrap())
     };
-    let mut forged = vec![
-        json!(""),
-        json!("ü"),
-        json!(text[..text.len() - 1]),
-        json!(format!("{text}A")),
-        json!("A".repeat(10_000)),
-    ];
+    let mut forged =
+        vec![json!("ü"), json!(text[..text.len() - 1]), json!(format!("{text}A")), json!("A".repeat(10_000))];
     forged.extend((0..text.len()).map(flipped).filter(|token| *token != good));
     for token in forged {
         let mut params = params.clone();
@@ -98,6 +93,24 @@ async fn whatever_is_wrong_with_a_token_the_answer_is_the_same() {
     call(&world.runtime, &ann, "channels/history", last).await.unwrap();
     world.clock.advance(Duration::from_millis(1));
     assert_eq!(refused(&world, &ann, "channels/history", params, &good).await, uniform, "too old");
+}
+
+/// What clients send who cannot leave a field out.
+#[tokio::test]
+async fn an_empty_token_is_none() {
+    let world = World::new().await;
+    let ann = member("ann");
+    two_messages(&world, &ann, "agent://bob").await;
+    for (caller, method, params) in [
+        (&ann, "channels/history", json!({ "peer": "agent://bob" })),
+        (&ann, "channels/list", json!({})),
+        (&world.caller, "channels/audit", json!({})),
+    ] {
+        let first = call(&world.runtime, caller, method, params.clone()).await.unwrap();
+        let mut with_empty = params;
+        with_empty["pageToken"] = json!("");
+        assert_eq!(call(&world.runtime, caller, method, with_empty).await.unwrap(), first, "{method}");
+    }
 }
 
 #[tokio::test]
