@@ -35,7 +35,10 @@ pub(super) fn page() -> String {
     };
     page.table(["scope", "member", "admin", "commands"], Scope::ALL.map(scope_row));
     page.heading(2, "Matrix");
-    page.text("Besides the commands, a session's events and the feed need `sessions:read`, on every transport.");
+    page.text(
+        "Besides the commands, a session's events and the feed need `sessions:read`, on every transport. Reading a direct channel \
+         that nobody has used yet makes it, and needs `messaging:write`.",
+    );
     let row = |info: &CommandInfo| {
         let kind = if info.kind == Kind::Read { "reads" } else { "writes" };
         let (member, admin) = (allowed(&Scopes::member(), info.scope), allowed(&Scopes::admin(), info.scope));

@@ -4,6 +4,7 @@ use factum_engine::messaging::{ChannelState, open_direct, target};
 use factum_engine::{Context, Decision};
 use factum_model::Refusal;
 use factum_model::id::MessagingChannelId;
+use factum_model::registry::Scope;
 use serde::Serialize;
 
 use crate::caller::Caller;
@@ -40,7 +41,7 @@ impl Runtime {
         Ok(Target { channel_id: meant.channel_id, peer: meant.peer.map(str::to_owned) })
     }
 
-    /// The same, for commands that only look: a direct channel is made before they do.
+    /// The same, for commands that only look: a direct channel is made before they do, for who may write.
     pub(super) async fn target_to_read(
         &self,
         caller: &Caller,
@@ -51,6 +52,7 @@ impl Runtime {
         if let Some(peer) = &target.peer
             && !self.is_there::<ChannelState>(&caller.account, &target.channel_id).await?
         {
+            caller.require(Scope::MessagingWrite)?;
             let decide = |state: &ChannelState, context: &mut Context<'_>| open_direct(state, peer, context);
             self.decide_in(caller, &target, &Accept::default(), decide).await?;
         }

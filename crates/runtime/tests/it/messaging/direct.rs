@@ -192,3 +192,23 @@ async fn who_is_meant_has_to_be_clear() {
         assert!(matches!(refused.code, ErrorCode::InvalidParams | ErrorCode::LimitExceeded), "{params}: {refused:?}");
     }
 }
+
+/// Reading makes a direct channel, and making one is writing.
+#[tokio::test]
+async fn who_may_only_read_makes_none() {
+    let world = World::new().await;
+    let reads = [factum_model::registry::Scope::MessagingRead].into_iter().collect();
+    let reader = Caller::new("agent://ann", "acme", reads);
+    let params = json!({ "peer": "agent://bob" });
+    for method in ["channels/get", "channels/history", "channels/presence"] {
+        let refused = call(&world.runtime, &reader, method, params.clone()).await.unwrap_err();
+        assert_eq!(
+            (refused.code, &refused.details["required_scope"]),
+            (ErrorCode::PermissionDenied, &json!("messaging:write"))
+        );
+    }
+    assert_eq!(stream(&world.runtime, &reader, params.clone()).await.err().unwrap().code, ErrorCode::PermissionDenied);
+    let said = json!({ "peer": "agent://ann", "parts": parts("hi") });
+    let event = call(&world.runtime, &member("bob"), "channels/publish", said).await.unwrap()["event"].clone();
+    assert_eq!(pages(&world.runtime, &reader, &params).await, [event], "what is there may be read");
+}
