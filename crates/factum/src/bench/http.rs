@@ -79,7 +79,7 @@ async fn beside_echo(http: &Http, place: &Place) -> Result<Report> {
 
 async fn one_server(http: &Http, url: &str, place: &Place) -> Result<Report> {
     let mut report = Report::new("http", "submit_turn over HTTP, on a server that was there");
-    let token = http.credential.token.as_ref().map(|token| token.expose_secret().to_owned());
+    let token = http.credential.token().map(|token| token.expose_secret().to_owned());
     let side = Side::new(Target::named(url, token).await?, "/v1/submit_turn");
     for &clients in &http.clients {
         let mut figures = Rounds::new()?;

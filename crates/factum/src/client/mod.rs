@@ -45,6 +45,13 @@ pub(crate) struct Credential {
     pub(crate) token: Option<SecretString>,
 }
 
+impl Credential {
+    /// The one there is. An empty variable is how a shell says that it is not set.
+    pub(crate) fn token(&self) -> Option<&SecretString> {
+        self.token.as_ref().filter(|token| !token.expose_secret().trim().is_empty())
+    }
+}
+
 /// A client of one server.
 #[derive(Clone)]
 pub(crate) struct Client {
@@ -63,7 +70,7 @@ impl Client {
             // A proxy of the environment knows another loopback than ours.
             builder = builder.no_proxy();
         }
-        Ok(Self { http: builder.build()?, base, token: remote.credential.token.clone() })
+        Ok(Self { http: builder.build()?, base, token: remote.credential.token().cloned() })
     }
 
     /// Calls a command: the body is the params, the answer is the result.

@@ -151,6 +151,10 @@ fn a_channel_is_created_shown_changed_and_deleted() {
         assert!(audit.contains(words), "{words}\n{audit}");
     }
     assert!(world.error(ALICE, &["audit"], 1).contains("permission_denied"));
+    // Names are those of channels that one can see, and an admin may audit others.
+    world.general();
+    let error = check_error(world.path(), &["channel", "audit", "general", "--url", &world.server.url], 1);
+    assert!(error.contains("is audited by its id"), "{error}");
 }
 
 #[test]

@@ -193,6 +193,16 @@ fn a_runtime_answers_over_stdio() {
 }
 
 #[test]
+fn an_empty_token_in_the_environment_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path(), &["dev", "--listen", "127.0.0.1:0"]);
+    let mut command = factum(dir.path());
+    let output =
+        command.env("FACTUM_TOKEN", "").args(["call", "list_sessions", "--url", &server.url]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_production_server_lets_in_whoever_has_a_key_and_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
     let key = check(dir.path(), &["key", "create", "--data-dir", "data", "--principal", "user://me"], 0);

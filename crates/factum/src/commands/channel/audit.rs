@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use super::Here;
 use super::describe::{role, when};
 use super::target::{Target, find};
+use crate::failure::{Exit, Problem, exit_of, refusal_of};
 use crate::output::Format;
 use crate::table::Table;
 
@@ -17,7 +18,7 @@ const PAGE_ENTRIES: u64 = 200;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
-    /// The channel's id, its name, or @PRINCIPAL; a deleted one by its id [default: all channels]
+    /// The channel's id, the name of one you can see, or @PRINCIPAL; others, and deleted ones, by their id [default: all channels]
     #[arg(value_name = "CHANNEL")]
     channel: Option<String>,
     /// So many entries at most.
@@ -28,7 +29,7 @@ pub(super) struct Audit {
 pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
     let channel_id = match &audit.channel {
         None => None,
-        Some(word) => match find(word, here).await? {
+        Some(word) => match find(word, here).await.map_err(by_its_id)? {
             Target::Id(id) => Some(id),
             peer @ Target::Peer(_) => Some(peer.channel(here).await?.id),
         },
@@ -53,6 +54,16 @@ pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
         here.output.rows(&collected)?;
     }
     Ok(())
+}
+
+/// An admin may audit channels that they cannot see, and names are those of channels that one can see.
+fn by_its_id(error: anyhow::Error) -> anyhow::Error {
+    if refusal_of(&error).is_some() || exit_of(&error) != Exit::Findings {
+        return error;
+    }
+    let advice =
+        "a channel that you are not in is audited by its id; `factum channel audit` shows them all, with their ids";
+    error.downcast::<Problem>().map_or_else(|error| error, |problem| problem.advice(advice).into())
 }
 
 fn table(entries: &[ChannelAuditEntry], zone: &TimeZone) -> Table {

@@ -20,7 +20,7 @@ pub(crate) async fn run(
 ) -> Result<Exit> {
     let url = websocket_url(remote)?;
     let mut request = url.as_str().into_client_request().context("the address has no WebSocket")?;
-    if let Some(token) = &remote.credential.token {
+    if let Some(token) = remote.credential.token() {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))?;
         value.set_sensitive(true);
         request.headers_mut().insert("authorization", value);
