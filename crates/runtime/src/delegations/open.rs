@@ -8,16 +8,20 @@ use factum_model::id::{ChannelId, RunId, SessionId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+/// Account and channel.
+type Key = (Arc<str>, ChannelId);
+type Run = (SessionId, RunId);
+
 /// The open runs of an account's peer, by its channel.
 #[derive(Default)]
-pub(crate) struct OpenDelegations(Mutex<FxHashMap<(Arc<str>, ChannelId), BTreeSet<(SessionId, RunId)>>>);
+pub(crate) struct OpenDelegations(Mutex<FxHashMap<Key, BTreeSet<Run>>>);
 
 impl OpenDelegations {
-    pub(super) fn add(&self, key: (Arc<str>, ChannelId), run: (SessionId, RunId)) {
+    pub(super) fn add(&self, key: Key, run: Run) {
         self.0.lock().entry(key).or_default().insert(run);
     }
 
-    pub(super) fn remove(&self, key: &(Arc<str>, ChannelId), run: &(SessionId, RunId)) {
+    pub(super) fn remove(&self, key: &Key, run: &Run) {
         let mut open = self.0.lock();
         if let Some(runs) = open.get_mut(key) {
             runs.remove(run);
@@ -28,7 +32,7 @@ impl OpenDelegations {
     }
 
     /// Those of a channel, `max` at most.
-    pub(crate) fn of(&self, key: &(Arc<str>, ChannelId), max: usize) -> Vec<(SessionId, RunId)> {
+    pub(crate) fn of(&self, key: &Key, max: usize) -> Vec<Run> {
         self.0.lock().get(key).into_iter().flatten().take(max).cloned().collect()
     }
 }

@@ -26,16 +26,16 @@ const TASKS_LOOKED_AT_MAX: usize = 4_096;
 
 impl Runtime {
     /// Nothing for a channel that somebody enrolled: its own stream has everything.
-    pub(super) async fn from_sessions(&self, account: &Arc<str>, peer: &Peer) -> Result<FromSessions, Refusal> {
+    pub(super) async fn told_by_sessions(&self, account: &Arc<str>, peer: &Peer) -> Result<FromSessions, Refusal> {
         match peer.derived() {
             None => Ok(FromSessions::default()),
-            Some(Derived::Client) => self.from_client(account, peer).await,
-            Some(Derived::SpokenTo) => self.from_delegations(account, peer).await,
+            Some(Derived::Client) => self.told_by_rows(account, peer).await,
+            Some(Derived::SpokenTo) => self.told_by_delegations(account, peer).await,
         }
     }
 
     /// The tasks that a client gave to us.
-    async fn from_client(&self, account: &Arc<str>, peer: &Peer) -> Result<FromSessions, Refusal> {
+    async fn told_by_rows(&self, account: &Arc<str>, peer: &Peer) -> Result<FromSessions, Refusal> {
         let protocol = peer.identity.native_protocol.as_deref().unwrap_or_default();
         let rows = self.newest(keys::all_changed(account, protocol, &peer.principal)).await?;
         let mut found = FromSessions { last_seen_at: rows.first().map(|row| row.status_at), ..FromSessions::default() };
@@ -58,7 +58,7 @@ impl Runtime {
     }
 
     /// The tasks that a peer does for us, as long as they are open.
-    async fn from_delegations(&self, account: &Arc<str>, peer: &Peer) -> Result<FromSessions, Refusal> {
+    async fn told_by_delegations(&self, account: &Arc<str>, peer: &Peer) -> Result<FromSessions, Refusal> {
         let key = (account.clone(), peer.channel_id.clone());
         let mut found = FromSessions::default();
         let mut since: BTreeMap<SessionId, u64> = BTreeMap::new();

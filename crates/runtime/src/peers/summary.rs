@@ -22,7 +22,7 @@ impl Handle<GetChannelSummary> for Runtime {
         let presence = self.0.presence.look(&key_of(caller, &command.channel_id));
         let mut summary = summary(&state, &presence, &heads).ok_or_else(Refusal::not_found)?;
         if let Some(peer) = &state.peer {
-            self.from_sessions(&caller.account, peer).await?.add_to(&mut summary);
+            self.told_by_sessions(&caller.account, peer).await?.add_to(&mut summary);
         }
         Ok(GetChannelSummaryResult { summary })
     }
