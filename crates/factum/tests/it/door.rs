@@ -62,8 +62,15 @@ async fn a_request_over_the_rate_is_refused_under_its_own_id() {
             refused = refused.or((status == 429).then_some(answer));
         }
         assert!(refused.is_some(), "{path}");
-        let (status, body) = post(&server, path, &who, &json!({ "jsonrpc": "2.0", "method": "list_sessions" })).await;
-        assert_eq!((status, body), (429, Value::Null), "{path}: a notification has no answer");
+        // On a slow machine the first of them may be let through again.
+        let mut refused = false;
+        for _ in 0..20 {
+            let said = json!({ "jsonrpc": "2.0", "method": "list_sessions" });
+            let (status, body) = post(&server, path, &who, &said).await;
+            assert_eq!(body, Value::Null, "{path}: a notification has no answer");
+            refused |= status == 429;
+        }
+        assert!(refused, "{path}");
     }
 }
 
