@@ -16,8 +16,8 @@ WebSocket), the gRPC call `factum.v1.Runtime/Call`, and `factum call COMMAND`. A
 
 A command that writes is durable when it is answered, and `sequence` in its result is the last one it wrote. The same
 `idempotency_key` gives the same answer; with other params it gives `conflict`. `POST /v1/{command}` also takes the key as the
-header `Idempotency-Key`, where the params have none. Fields that do not apply are absent. Where an object is asked for, a list is
-refused.
+header `Idempotency-Key`, where the params have none. Fields that do not apply are absent, and `null` in the records
+of tasks, attempts, jobs and child agents. Where an object is asked for, a list is refused.
 
 The commands of messaging have the names and the camelCase fields of the A2A extension they are from: their key is
 `idempotencyKey`, or `idempotency_key` as elsewhere, and their results are the extension's.";

@@ -10,8 +10,8 @@ use factum_model::peer::{
 use factum_model::permission::{PermissionSubject, SubjectKind};
 use factum_model::task::TaskStatus;
 
-use crate::session::tasks::inbound::InboundRow;
-use crate::session::{OpenAction, SessionState};
+use crate::session::tasks::inbound::{InboundRow, requesting, subject};
+use crate::session::{OpenAction, SessionState, asked_in};
 
 /// What sessions add to a channel's summary.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,16 +59,9 @@ pub fn asked_of_client(state: &SessionState, task_id: &TaskId) -> Vec<Permission
     let asks = |action: &&OpenAction| {
         matches!(action.required.action_type, ActionType::ToolPermission | ActionType::Authorization)
     };
-    let question = |action: &OpenAction| {
-        let subject = PermissionSubject {
-            kind: SubjectKind::Tool,
-            name: action.required.tool_name.clone().unwrap_or_default(),
-            summary: Some(action.required.prompt.clone()),
-            arguments_digest: action.required.arguments_digest.clone(),
-        };
-        open(action, &shell.session_id, format!("agent:{}", shell.agent), subject, false)
-    };
-    state.actions_of(turn_id).filter(asks).map(question).collect()
+    let question =
+        |action: &OpenAction| open(action, &shell.session_id, requesting(shell), subject(&action.required), false);
+    asked_in(state, turn_id).filter(asks).map(question).collect()
 }
 
 /// A run that a peer does, and what that peer asks permission for.

@@ -66,3 +66,4 @@ pub use submit_turn::{submit_turn, unknown_thread};
 pub use timers::fire_timer;
 pub use update_session::update_session;
 pub use verdict::{Verdict, answer_text, verdict};
+pub(crate) use waiting::asked_in;

@@ -42,7 +42,7 @@ pub(super) fn asking_turn<'a>(state: &'a SessionState, action: &'a OpenAction) -
 }
 
 /// The open actions that are asked in a turn.
-pub(super) fn asked_in<'a>(state: &'a SessionState, turn_id: &'a TurnId) -> impl Iterator<Item = &'a OpenAction> {
+pub(crate) fn asked_in<'a>(state: &'a SessionState, turn_id: &'a TurnId) -> impl Iterator<Item = &'a OpenAction> {
     state.actions.iter().filter(move |action| asking_turn(state, action) == Some(turn_id))
 }
 

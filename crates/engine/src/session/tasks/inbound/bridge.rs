@@ -57,11 +57,12 @@ fn forwarded(required: &ActionRequired, shell: Option<&Shell>) -> ChannelPermiss
 }
 
 /// For the peer, the one who asks is this runtime's agent.
-fn requesting(shell: &Shell) -> String {
+pub(crate) fn requesting(shell: &Shell) -> String {
     format!("agent:{}", shell.agent)
 }
 
-fn subject(required: &ActionRequired) -> PermissionSubject {
+/// What a permission is about.
+pub(crate) fn subject(required: &ActionRequired) -> PermissionSubject {
     PermissionSubject {
         kind: SubjectKind::Tool,
         name: required.tool_name.clone().unwrap_or_default(),
