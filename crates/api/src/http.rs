@@ -9,11 +9,12 @@ use axum::response::{IntoResponse, Response};
 use factum_model::Refusal;
 use factum_runtime::Caller;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use serde_json::value::RawValue;
 
 use crate::asked::Named;
 use crate::body::{AnyBody, discard, read_body};
 use crate::keyed::with_key;
-use crate::metrics::Transport;
+use crate::metrics::{Started, Transport};
 use crate::problem::Problem;
 use crate::rpc;
 use crate::state::{Peer, State};
@@ -64,9 +65,38 @@ pub(crate) async fn command(
 ) -> Response {
     let started = state.metrics.start();
     let outcome = run_command(state, command, headers, peer, body).await;
+    counted(state, command, started, outcome).map_or_else(IntoResponse::into_response, |result| {
+        let text: Box<str> = result.into();
+        json_response(StatusCode::OK, Bytes::from(String::from(text)))
+    })
+}
+
+/// The same for a body that is there already.
+pub(crate) async fn called(
+    state: &State,
+    command: &str,
+    headers: &HeaderMap,
+    peer: IpAddr,
+    body: &[u8],
+) -> Result<Box<RawValue>, Problem> {
+    let started = state.metrics.start();
+    let run = async {
+        let caller = state.admit(headers, peer).await?;
+        call(state, &caller, command, headers, body).await
+    };
+    let outcome = run.await;
+    counted(state, command, started, outcome)
+}
+
+fn counted(
+    state: &State,
+    command: &str,
+    started: Started,
+    outcome: Result<Box<RawValue>, Problem>,
+) -> Result<Box<RawValue>, Problem> {
     let code = outcome.as_ref().err().map(|problem| problem.0.code);
     state.metrics.request(Transport::Http, command, code, started);
-    outcome.unwrap_or_else(IntoResponse::into_response)
+    outcome
 }
 
 async fn run_command(
@@ -75,7 +105,7 @@ async fn run_command(
     headers: &HeaderMap,
     peer: IpAddr,
     body: impl AnyBody,
-) -> Result<Response, Problem> {
+) -> Result<Box<RawValue>, Problem> {
     let caller = match state.admit(headers, peer).await {
         Ok(caller) => caller,
         Err(refusal) => {
@@ -84,27 +114,41 @@ async fn run_command(
         }
     };
     let body = read_body(state, body).await?;
-    let params = match std::str::from_utf8(&body) {
+    call(state, &caller, command, headers, &body).await
+}
+
+async fn call(
+    state: &State,
+    caller: &Caller,
+    command: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Box<RawValue>, Problem> {
+    let params = match std::str::from_utf8(body) {
         Ok(text) if text.trim().is_empty() => "{}",
         Ok(text) => text,
         Err(_) => return Err(Refusal::invalid("the body is not UTF-8").into()),
     };
-    let result = state.call(&caller, command, &with_key(headers, params)?).await?;
-    let text: Box<str> = result.into();
-    Ok(json_response(StatusCode::OK, Bytes::from(String::from(text))))
+    Ok(state.call(caller, command, &with_key(headers, params)?).await?)
 }
 
 /// `POST /rpc`: one request, a batch, or notifications.
 pub(crate) async fn rpc(Extract(state): Extract<Arc<State>>, request: Request<Body>) -> Response {
+    let (head, body) = request.into_parts();
+    rpc_body(&state, &head.headers, peer(&head), body).await
+}
+
+/// The same, for requests that did not come through the router.
+pub(crate) async fn rpc_body(state: &State, headers: &HeaderMap, from: IpAddr, body: impl AnyBody) -> Response {
     let started = state.metrics.start();
-    match run_rpc(&state, request).await {
+    match run_rpc(state, headers, from, body).await {
         Ok(Some(answer)) => json_response(StatusCode::OK, answer.into()),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),
         Err(refused) => {
             // Requests that were let in are counted one by one, by what they asked for.
             state.metrics.request(Transport::Rpc, "", Some(refused.refusal.code), started);
             let fault = |_: Option<&rpc::Request<'_>>| rpc::Fault::from(refused.refusal.clone());
-            refused_rpc(rpc::refuse(&refused.body, &state, fault), refused.refusal)
+            refused_rpc(rpc::refuse(&refused.body, state, fault), refused.refusal)
         }
     }
 }
@@ -115,9 +159,13 @@ pub(crate) struct RefusedBody {
     pub(crate) body: Bytes,
 }
 
-async fn run_rpc(state: &State, request: Request<Body>) -> Result<Option<Vec<u8>>, RefusedBody> {
-    let (head, body) = request.into_parts();
-    let (caller, body) = admit_with_body(state, &head.headers, peer(&head), body).await?;
+async fn run_rpc(
+    state: &State,
+    headers: &HeaderMap,
+    from: IpAddr,
+    body: impl AnyBody,
+) -> Result<Option<Vec<u8>>, RefusedBody> {
+    let (caller, body) = admit_with_body(state, headers, from, body).await?;
     Ok(rpc::body(state, Transport::Rpc, &caller, &body).await)
 }
 

@@ -11,6 +11,7 @@ mod body;
 mod casing;
 mod channels;
 mod connection;
+mod direct;
 mod events;
 mod http;
 mod keyed;

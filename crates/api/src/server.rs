@@ -21,6 +21,7 @@ use tower::ServiceExt;
 use crate::a2a::{self, A2aOptions, Setup};
 use crate::auth::{AuthOptions, Authenticator};
 use crate::authority::name_host;
+use crate::direct;
 use crate::http::{command, direct_command};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Sample, Source, runtime_source};
@@ -104,8 +105,10 @@ impl Server {
             let service = service(app.clone(), state.clone(), peer.ip(), place.clone());
             let builder = builder.clone();
             let watcher = graceful.watcher();
+            let state = state.clone();
             tokio::spawn(async move {
-                let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+                let Some(rest) = direct::serve(&state, peer.ip(), stream).await else { return };
+                let connection = builder.serve_connection_with_upgrades(TokioIo::new(rest), service);
                 if let Err(error) = watcher.watch(connection.into_owned()).await {
                     tracing::debug!(%peer, %error, "a connection ended badly");
                 }

@@ -92,7 +92,8 @@ impl Runtime {
         let Some(state) = live.state.as_deref_mut() else {
             return Err(Refusal::internal("something was decided on before it was loaded"));
         };
-        let now = state.updated_at().map_or(self.now(), |updated_at| self.now().max(updated_at));
+        let clock = self.now();
+        let now = state.updated_at().map_or(clock, |updated_at| clock.max(updated_at));
         live.used_at = now;
         let mut ids = self.0.sources.ids.source(now);
         let mut context = Context {

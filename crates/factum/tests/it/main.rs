@@ -19,6 +19,7 @@ mod isolation;
 mod messaging;
 mod parity;
 mod peers;
+mod plain_http;
 mod push;
 mod streams;
 mod suite;
