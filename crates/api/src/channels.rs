@@ -9,7 +9,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use factum_model::Refusal;
 use factum_model::messaging::{StreamChannel, StreamEnvelope};
-use factum_runtime::{Caller, ChannelItem, ChannelStream};
+use factum_runtime::{Caller, ChannelItem, ChannelPlace, ChannelStream};
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -58,6 +58,7 @@ pub(crate) async fn stream(Extract(state): Extract<Arc<State>>, request: http::R
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StreamQuery {
     since_sequence: Option<u64>,
+    since_version: Option<u64>,
     heartbeat_interval_ms: Option<u64>,
     control_events: Option<bool>,
     presence: Option<bool>,
@@ -74,6 +75,7 @@ pub(crate) async fn channel_events(
         channel_id: Some(channel_id.parse().map_err(|_| Refusal::not_found())?),
         peer: None,
         since_sequence: query.since_sequence,
+        since_version: query.since_version,
         heartbeat_interval_ms: query.heartbeat_interval_ms,
         control_events: query.control_events,
         presence: query.presence,
@@ -99,8 +101,13 @@ pub(crate) async fn open(
     from: IpAddr,
     framing: Framing,
 ) -> Result<Response, Refusal> {
-    if let Some(seen) = last_event_id(headers)? {
-        params.since_sequence = Some(seen);
+    match last_event_id(headers)? {
+        Some(ChannelPlace::Message { sequence }) => params.since_sequence = Some(sequence),
+        Some(ChannelPlace::Change { after_sequence, version }) => {
+            params.since_sequence = Some(after_sequence);
+            params.since_version = Some(version);
+        }
+        None => {}
     }
     let heartbeat = Heartbeat::asked_for(state, params.heartbeat_interval_ms);
     let source = Entries {
@@ -112,14 +119,32 @@ pub(crate) async fn open(
     Ok(sse::open(state, source, heartbeat, Credential::of(headers, from)))
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
+fn last_event_id(headers: &HeaderMap) -> Result<Option<ChannelPlace>, Refusal> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     if text.is_empty() {
         return Ok(None);
     }
-    let bad = |_| Refusal::invalid("Last-Event-ID must be the sequence of a message, a whole number");
-    text.parse().map(Some).map_err(bad)
+    let bad =
+        || Refusal::invalid("Last-Event-ID must be the id of an event of this stream: a message's is its sequence");
+    read_id(text).map(Some).ok_or_else(bad)
+}
+
+/// The `id:` of an entry. A message's is its sequence (seed 002 §7.3); a change has the messages before it and its version.
+fn write_id(place: ChannelPlace) -> String {
+    match place {
+        ChannelPlace::Message { sequence } => sequence.to_string(),
+        ChannelPlace::Change { after_sequence, version } => format!("{after_sequence}.{version}"),
+    }
+}
+
+fn read_id(id: &str) -> Option<ChannelPlace> {
+    Some(match id.split_once('.') {
+        None => ChannelPlace::Message { sequence: id.parse().ok()? },
+        Some((messages, version)) => {
+            ChannelPlace::Change { after_sequence: messages.parse().ok()?, version: version.parse().ok()? }
+        }
+    })
 }
 
 /// The envelope of a heartbeat.
@@ -167,18 +192,18 @@ impl Entries {
     fn frames(&self, items: &[ChannelItem]) -> Bytes {
         let mut frames = Vec::with_capacity(items.iter().map(|item| item.json.len() + 80).sum());
         for item in items {
-            self.framing.entry(item.sequence, &item.json, &mut frames);
+            self.framing.entry(item.place, &item.json, &mut frames);
         }
         frames.into()
     }
 }
 
 impl Framing {
-    /// Only messages have an `id:`, so that a client that reconnects goes on behind the last message it has.
-    fn entry(&self, sequence: Option<u64>, envelope: &[u8], out: &mut Vec<u8>) {
-        if let Some(sequence) = sequence {
+    /// What has a place has it as its `id:`, so that a client that reconnects goes on behind the last it has.
+    fn entry(&self, place: Option<ChannelPlace>, envelope: &[u8], out: &mut Vec<u8>) {
+        if let Some(place) = place {
             out.extend_from_slice(b"id: ");
-            out.extend_from_slice(sequence.to_string().as_bytes());
+            out.extend_from_slice(write_id(place).as_bytes());
             out.push(b'\n');
         }
         out.extend_from_slice(b"data: ");

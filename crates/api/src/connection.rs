@@ -370,7 +370,7 @@ impl ChannelFollower {
             let items = tokio::select! {
                 items = self.stream.next() => items,
                 () = self.heartbeat.wait(), if self.heartbeat.asked() => {
-                    Ok(vec![ChannelItem { sequence: None, json: channels::heartbeat_envelope(&self.state) }])
+                    Ok(vec![ChannelItem { place: None, json: channels::heartbeat_envelope(&self.state) }])
                 }
             };
             let items = match items {

@@ -170,11 +170,11 @@ async fn follow_channel(
                 Err(refusal) => return drop(sender.send(Err(status(&refusal))).await),
             },
             () = heartbeat.wait(), if heartbeat.asked() => {
-                vec![ChannelItem { sequence: None, json: channels::heartbeat_envelope(&state) }]
+                vec![ChannelItem { place: None, json: channels::heartbeat_envelope(&state) }]
             }
         };
         for item in items {
-            let message = message(item.sequence.unwrap_or(0), String::new(), &item.json);
+            let message = message(item.sequence().unwrap_or(0), String::new(), &item.json);
             if sender.send(Ok(message)).await.is_err() {
                 return;
             }

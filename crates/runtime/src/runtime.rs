@@ -26,7 +26,7 @@ use crate::clock::Sources;
 use crate::cursor::Secret;
 use crate::delegations::Delegate;
 use crate::idempotency::KeyedLocks;
-use crate::messaging::Gate;
+use crate::messaging::{Gate, Principals};
 use crate::options::{Options, ShellLimits};
 use crate::peers::PeerPresence;
 use crate::workers::Workers;
@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     /// What the peers that we speak to are at.
     pub(crate) open_delegations: crate::delegations::OpenDelegations,
     pub(crate) gate: Gate,
+    /// Who may be meant by the id of a direct channel.
+    pub(crate) principals: Principals,
     /// How many keys were revoked since the start.
     pub(crate) keys_revoked: watch::Sender<u64>,
     pub(crate) keyed: KeyedLocks,
@@ -119,6 +121,7 @@ impl Runtime {
             peers: Cells::default(),
             presence: PeerPresence::default(),
             gate: Gate::default(),
+            principals: Principals::default(),
             keys_revoked: watch::Sender::new(0),
             keyed: KeyedLocks::default(),
             own_stream: tokio::sync::Mutex::new(own_sequence),

@@ -45,19 +45,28 @@ impl Runtime {
         let (active, _) = self.look(&cell.account, &cell.id, look).await?;
         let Some((active, to)) = active else { return Ok(None) };
         let mut facts = Facts::new(turn_id);
-        let mut next = active.submitted_sequence;
-        while next <= to {
-            let limit = ReadLimit::records(TURN_PAGE_EVENTS);
-            let records = self.0.store.read(&cell.stream, next, limit).await.map_err(|error| read_refusal(&error))?;
+        self.add_stored(&cell.stream, active.submitted_sequence, active.submitted_sequence, &mut facts).await?;
+        // However long it waited in the queue, nothing of that has to be read.
+        let from = active.started_sequence.max(active.submitted_sequence + 1);
+        self.add_stored(&cell.stream, from, to, &mut facts).await?;
+        let turn = facts.into_turn(active, thread_id, turn_id);
+        turn.map(Some).ok_or_else(|| Refusal::internal("a turn has no turn.submitted"))
+    }
+
+    /// Adds the session's events from one sequence to another, both included.
+    async fn add_stored(&self, stream: &str, mut from: u64, to: u64, facts: &mut Facts) -> Result<(), Refusal> {
+        while from <= to {
+            let wanted = usize::try_from(to - from + 1).unwrap_or(usize::MAX).min(TURN_PAGE_EVENTS);
+            let records = self.0.store.read(stream, from, ReadLimit::records(wanted)).await;
+            let records = records.map_err(|error| read_refusal(&error))?;
             let Some(last) = records.last() else { break };
-            next = last.sequence + 1;
+            from = last.sequence + 1;
             for record in records.iter().filter(|record| record.sequence <= to) {
                 let event = Event::decode(&record.bytes).map_err(|error| Refusal::internal(error.to_string()))?;
                 facts.add(&[event]);
             }
         }
-        let turn = facts.into_turn(active, thread_id, turn_id);
-        turn.map(Some).ok_or_else(|| Refusal::internal("a turn has no turn.submitted"))
+        Ok(())
     }
 }
 
@@ -80,13 +89,18 @@ struct Active {
     attempt: u32,
     agent: String,
     submitted_sequence: u64,
+    started_sequence: u64,
 }
 
 impl Active {
     fn of(state: &SessionState, thread_id: &ThreadId, turn_id: &TurnId) -> Option<Self> {
         let turn = state.thread(thread_id)?.active.as_deref().filter(|turn| turn.turn_id == *turn_id)?;
-        let (attempt, agent, submitted_sequence) = (turn.attempt, turn.agent.clone(), turn.submitted_sequence);
-        Some(Self { attempt, agent, submitted_sequence })
+        Some(Self {
+            attempt: turn.attempt,
+            agent: turn.agent.clone(),
+            submitted_sequence: turn.submitted_sequence,
+            started_sequence: turn.started_sequence,
+        })
     }
 }
 

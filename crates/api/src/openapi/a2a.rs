@@ -136,8 +136,8 @@ fn stream_only() -> Value {
     responses
 }
 
-const CHANNEL_STREAM: &str = "A stream that stays open. Each message's `id:` is its sequence, and `Last-Event-ID` goes on behind \
-                              it. Needs the scope `messaging:read`.";
+const CHANNEL_STREAM: &str = "A stream that stays open. Each message's `id:` is its sequence, a change's is the sequence before \
+                              it, a dot and the version it made; `Last-Event-ID` goes on behind either. Needs the scope `messaging:read`.";
 
 fn channels_stream() -> Value {
     json!({
@@ -151,7 +151,8 @@ fn channels_stream() -> Value {
             "type": "object",
             "properties": {
                 "channelId": { "type": "string" }, "peer": { "type": "string" },
-                "sinceSequence": { "type": "integer", "minimum": 0 }, "heartbeatIntervalMs": { "type": "integer" },
+                "sinceSequence": { "type": "integer", "minimum": 0 }, "sinceVersion": { "type": "integer", "minimum": 0 },
+                "heartbeatIntervalMs": { "type": "integer" },
                 "controlEvents": { "type": "boolean" }, "presence": { "type": "boolean" },
             },
         } } } },
@@ -164,6 +165,7 @@ fn channel_events() -> Value {
     let mut parameters = path_parameters("{channel_id}");
     parameters.extend([
         query("sinceSequence", "What comes behind this message; only what is new where absent.", &number),
+        query("sinceVersion", "Of the changes behind that message only those behind this version.", &number),
         query("heartbeatIntervalMs", "How often a quiet stream says that it is alive.", &number),
         query("controlEvents", "Changes of the channel, too.", &flag),
         query("presence", "Who comes and goes, too.", &flag),

@@ -11,11 +11,35 @@ const DIGEST_BYTES: usize = 12;
 
 /// The same for both, whoever asks.
 pub fn direct_channel_id(one: &str, other: &str) -> MessagingChannelId {
+    MessagingChannelId::direct(digest_of(one, other))
+}
+
+/// The id of a direct channel, read back. Whose it is nobody can read out of it; it can be asked of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectId([u8; DIGEST_BYTES]);
+
+impl DirectId {
+    /// `None` where the id is not that of a direct channel.
+    pub fn read(channel_id: &MessagingChannelId) -> Option<Self> {
+        let hex = channel_id.as_str().strip_prefix(MessagingChannelId::DIRECT_PREFIX)?;
+        let number = u128::from_str_radix(hex, 16).ok()?;
+        let digest = *number.to_be_bytes().last_chunk()?;
+        // One channel, one id: the same number written in another way is no id of it.
+        (MessagingChannelId::direct(digest) == *channel_id).then_some(Self(digest))
+    }
+
+    /// Whether it is the channel of these two.
+    pub fn is_of(self, one: &str, other: &str) -> bool {
+        one != other && digest_of(one, other) == self.0
+    }
+}
+
+fn digest_of(one: &str, other: &str) -> [u8; DIGEST_BYTES] {
     let (first, second) = if one <= other { (one, other) } else { (other, one) };
     let digest = Sha256::new().chain_update(first).chain_update("\n").chain_update(second).finalize();
     let mut short = [0; DIGEST_BYTES];
     short.copy_from_slice(&digest[..DIGEST_BYTES]);
-    MessagingChannelId::direct(short)
+    short
 }
 
 /// The channel a command is about. With a `peer` it is created when it is first used.

@@ -34,6 +34,24 @@ pub mod keys {
         Key::table("messaging_member").text(account).text(principal).into_bytes()
     }
 
+    /// Everybody who is in a channel of the account.
+    pub fn members_in(account: &str) -> Vec<u8> {
+        Key::table("messaging_member").text(account).into_bytes()
+    }
+
+    /// Behind all channels of a principal, and before those of the next.
+    pub fn behind_members_of(account: &str, principal: &str) -> Vec<u8> {
+        // Ids of channels are ASCII, so nothing of theirs comes behind this byte.
+        [members_of(account, principal).as_slice(), &[u8::MAX]].concat()
+    }
+
+    /// The principal of a `member` key.
+    pub fn read_member_principal(key: &[u8]) -> Option<&str> {
+        let mut reader = table(key, "messaging_member")?;
+        reader.text()?;
+        reader.text()
+    }
+
     /// The channel of a `member` key.
     pub fn read_member(key: &[u8]) -> Option<MessagingChannelId> {
         let mut reader = table(key, "messaging_member")?;

@@ -32,7 +32,7 @@ pub use add_member::add_member;
 pub use apply::apply;
 pub use create_channel::create_channel;
 pub use delete_channel::delete_channel;
-pub use direct::{Target, direct_channel_id, target};
+pub use direct::{DirectId, Target, direct_channel_id, target};
 pub use index::{MemberRow, MessageKeyRow, apply_commit, keys};
 pub use mark_read::mark_read;
 pub use names::{partition_name, stream_name};

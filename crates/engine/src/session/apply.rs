@@ -157,6 +157,7 @@ fn start_turn(state: &mut SessionState, event: &Event, fact: &TurnStarted) {
         submitted_at: queued.entry.enqueued_at,
         submitted_sequence: queued.submitted_sequence,
         started_at: event.timestamp,
+        started_sequence: event.sequence,
         current_step_id: None,
         steps: 0,
         rounds: 0,

@@ -102,6 +102,9 @@ pub struct ActiveTurn {
     pub submitted_at: Timestamp,
     pub submitted_sequence: u64,
     pub started_at: Timestamp,
+    /// Of its first `turn.started`: between the submission and this there is nothing of its own. 0 where it is not known.
+    #[serde(default)]
+    pub started_sequence: u64,
     pub current_step_id: Option<StepId>,
     pub steps: u32,
     /// Model answers that are whole.

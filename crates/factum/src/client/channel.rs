@@ -1,8 +1,7 @@
 //! Following a messaging channel: a stream that survives lost connections, without a gap and without a duplicate.
 //!
-//! The sequence of the last message handed out is where a new connection goes on. Changes of the channel stand between
-//! messages and come again with them, so the last version handed out says which of them are old. Who comes and goes is
-//! only known while a connection lasts.
+//! The sequence of the last message handed out is where a new connection goes on, and the version that the last change made
+//! says which changes behind that message are old. Who comes and goes is only known while a connection lasts.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -112,10 +111,12 @@ impl FollowChannel {
     }
 
     async fn connect(&self) -> Result<Live> {
-        let params = StreamChannel { since_sequence: Some(self.place.sequence), ..self.params.clone() };
+        let Place { sequence, version } = self.place;
+        let params =
+            StreamChannel { since_sequence: Some(sequence), since_version: Some(version), ..self.params.clone() };
         let request = self.client.http.post(self.client.at("v1/channels/stream")?).json(&params);
         let request = request.header(header::ACCEPT, "text/event-stream");
-        let response = self.client.send(request.header("Last-Event-ID", self.place.sequence.to_string())).await?;
+        let response = self.client.send(request).await?;
         if may_pass(response.status()) {
             return Err(Problem::unreachable(format!("the server answered {}", response.status())).into());
         }

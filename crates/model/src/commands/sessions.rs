@@ -45,7 +45,8 @@ wire! {
     pub struct GetSession {
         pub session_id: SessionId,
         pub window: Option<Window>,
-        /// As it was at this sequence; the newest where absent.
+        /// As it was at this sequence; the newest where absent. An older state is folded from the log: it takes time with the
+        /// number of events before it, and is refused when `request_timeout_ms` is over.
         pub as_of: Option<u64>,
     }
 
@@ -82,6 +83,7 @@ wire! {
         pub session_id: SessionId,
         /// The main thread where absent.
         pub thread_id: Option<ThreadId>,
+        /// As it was at this sequence, as for `get_session`.
         pub as_of: Option<u64>,
     }
 
@@ -89,6 +91,7 @@ wire! {
     pub struct GetQueue {
         pub session_id: SessionId,
         pub thread_id: Option<ThreadId>,
+        /// As it was at this sequence, as for `get_session`.
         pub as_of: Option<u64>,
     }
 

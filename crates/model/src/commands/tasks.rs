@@ -99,7 +99,8 @@ wire! {
     /// One task with all its attempts and edges.
     pub struct GetTask {
         pub task_id: TaskId,
-        /// As it was at this sequence; the newest where absent.
+        /// As it was at this sequence; the newest where absent. An older state is folded from the log: it takes time with the
+        /// number of events before it, and is refused when `request_timeout_ms` is over.
         pub as_of: Option<u64>,
     }
 

@@ -14,6 +14,8 @@ wire! {
         pub peer: Option<String>,
         /// What comes behind this message; only what is new where absent.
         pub since_sequence: Option<u64>,
+        /// Of the changes behind that message only those behind this version of the channel: the last that was heard of.
+        pub since_version: Option<u64>,
         /// How often to hear from a quiet channel, brought into 100 to 60,000. As often as the server likes where absent or 0.
         pub heartbeat_interval_ms: Option<u64>,
         /// Also changes of the channel itself.

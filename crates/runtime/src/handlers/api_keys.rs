@@ -42,10 +42,11 @@ impl Handle<CreateApiKey> for Runtime {
             Ok((key_id, event))
         })?;
         // The answer that a repeat gets must not hold the secret, so the repeat says only which key it was.
-        let sequence = self.append_access(caller, vec![event], None, &accept, |sequence| {
-            serde_json::to_value(CreateApiKeyResult { key_id: key_id.clone(), key: None, sequence })
-        });
-        Ok(CreateApiKeyResult { key_id: key_id.clone(), key: Some(key), sequence: sequence.await? })
+        let answer =
+            |sequence| serde_json::to_value(CreateApiKeyResult { key_id: key_id.clone(), key: None, sequence });
+        let sequence = self.append_access(caller, vec![event], None, &accept, answer).await?;
+        self.0.principals.meet(&caller.account, &command.principal);
+        Ok(CreateApiKeyResult { key_id, key: Some(key), sequence })
     }
 }
 

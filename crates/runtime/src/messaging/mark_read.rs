@@ -11,12 +11,13 @@ use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
 impl Handle<MarkChannelRead> for Runtime {
-    async fn handle(&self, caller: &Caller, command: MarkChannelRead) -> Result<MarkChannelReadResult, Refusal> {
+    async fn handle(&self, caller: &Caller, mut command: MarkChannelRead) -> Result<MarkChannelReadResult, Refusal> {
         let (accept, _held) = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
         let target = self.target(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
+        command.peer = target.peer().map(str::to_owned);
         let decide = |state: &ChannelState, context: &mut Context<'_>| mark_read(state, &command, context);
         self.decide_in(caller, &target, &accept, decide).await
     }

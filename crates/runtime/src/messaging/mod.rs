@@ -17,6 +17,7 @@ mod mark_read;
 mod messages;
 mod page_token;
 mod presence;
+mod principals;
 mod publish;
 mod remove_member;
 mod stream;
@@ -39,7 +40,8 @@ use crate::runtime::Runtime;
 pub(crate) use feed::{ChannelsSeen, is_for};
 pub(crate) use gate::Gate;
 pub(crate) use presence::Presence;
-pub use stream::{ChannelItem, ChannelStream};
+pub(crate) use principals::Principals;
+pub use stream::{ChannelItem, ChannelPlace, ChannelStream};
 pub(crate) use stream::{Entry, EntrySlot};
 
 impl Aggregate for ChannelState {
@@ -95,6 +97,12 @@ impl Aggregate for ChannelState {
     fn committed(runtime: &Runtime, cell: &Arc<Cell<Self>>, events: &Arc<Vec<Event>>) {
         for event in events.iter() {
             match &event.fact {
+                Fact::MessagingChannelCreated(fact) => {
+                    for member in &fact.members {
+                        runtime.0.principals.meet(&cell.account, &member.principal);
+                    }
+                }
+                Fact::MessagingMemberAdded(fact) => runtime.0.principals.meet(&cell.account, &fact.principal),
                 Fact::MessagingMemberRemoved(fact) => {
                     cell.work.cut();
                     runtime.0.gate.forget(&cell.account, &fact.principal, &cell.id);

@@ -14,8 +14,9 @@ use crate::error::read_refusal;
 use crate::runtime::Runtime;
 
 impl Handle<PublishMessage> for Runtime {
-    async fn handle(&self, caller: &Caller, command: PublishMessage) -> Result<PublishMessageResult, Refusal> {
+    async fn handle(&self, caller: &Caller, mut command: PublishMessage) -> Result<PublishMessageResult, Refusal> {
         let target = self.target(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
+        command.peer = target.peer().map(str::to_owned);
         let Some(key) = command.idempotency_key.as_deref() else {
             return self.publish(caller, &target, command).await;
         };
@@ -89,7 +90,7 @@ impl Runtime {
         let messages = match self.look(&caller.account, &target.channel_id, may).await {
             Ok((messages, _)) => messages,
             // A direct channel that nobody has used has no messages to answer.
-            Err(refusal) if target.is_direct() && refusal.code == ErrorCode::NotFound => return Ok(None),
+            Err(refusal) if target.peer().is_some() && refusal.code == ErrorCode::NotFound => return Ok(None),
             Err(refusal) => return Err(refusal),
         };
         self.thread_of(&caller.account, &target.channel_id, messages, message_id).await

@@ -21,11 +21,31 @@ use crate::hub::Published;
 use crate::runtime::Runtime;
 use crate::subscribe::Follow;
 
-/// One entry of a stream: an envelope as JSON, and the message's number where it is a message.
+/// One entry of a stream: an envelope as JSON, and its place where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelItem {
-    pub sequence: Option<u64>,
+    pub place: Option<ChannelPlace>,
     pub json: Bytes,
+}
+
+/// Where a fact stands in a channel: what a client that comes back goes on behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelPlace {
+    /// A message, by its number. Everything before it was seen.
+    Message { sequence: u64 },
+    /// A change of the channel, behind this many messages. Messages have numbers of their own without a gap, so a change is
+    /// told apart from others at the same place by the version it made.
+    Change { after_sequence: u64, version: u64 },
+}
+
+impl ChannelItem {
+    /// Its number, where it is a message.
+    pub fn sequence(&self) -> Option<u64> {
+        match self.place {
+            Some(ChannelPlace::Message { sequence }) => Some(sequence),
+            Some(ChannelPlace::Change { .. }) | None => None,
+        }
+    }
 }
 
 /// What a stored fact is to those who follow the channel. Made by the first of them, shared by all.
@@ -34,6 +54,8 @@ pub(crate) enum Entry {
     Message(ChannelItem),
     Control {
         item: ChannelItem,
+        /// The channel's from here on.
+        version: u64,
         ends: Ends,
     },
     /// Nothing to anyone.
@@ -56,7 +78,8 @@ pub struct ChannelStream {
     channel_id: MessagingChannelId,
     /// The stream's sequence up to which the caller was known to be allowed.
     allowed_at: u64,
-    control_events: bool,
+    /// Changes behind this version are delivered; none, where they were not asked for.
+    changes_behind: Option<u64>,
     presence: Option<broadcast::Receiver<Change>>,
     /// What was taken from the log and not yet given: kept here while the caller's place is looked at once more.
     taken: Vec<ChannelItem>,
@@ -72,9 +95,14 @@ impl Runtime {
         let channel_id = self.target_to_read(caller, params.channel_id.as_ref(), params.peer.as_deref()).await?;
         let may = |state: &ChannelState| {
             allow(state, &caller.principal, Operation::Stream)?;
-            Ok((state.sequence, state.message_count))
+            let version = state.shell.as_ref().map_or(0, |shell| shell.version);
+            Ok((state.sequence, state.message_count, version))
         };
-        let ((allowed_at, messages), _) = self.look(&caller.account, &channel_id, may).await?;
+        let ((allowed_at, messages, version), _) = self.look(&caller.account, &channel_id, may).await?;
+        if params.since_version.is_some_and(|since| since > version) {
+            let message = format!("sinceVersion is ahead of the channel, whose version is {version}");
+            return Err(Refusal::invalid(message).with("version", version));
+        }
         let after = match params.since_sequence {
             None => allowed_at,
             Some(0) => 0,
@@ -93,7 +121,7 @@ impl Runtime {
             principal: caller.principal.clone(),
             channel_id,
             allowed_at,
-            control_events: params.control_events.unwrap_or(false),
+            changes_behind: params.control_events.unwrap_or(false).then(|| params.since_version.unwrap_or(0)),
             presence,
             taken: Vec::new(),
             cuts_seen: None,
@@ -148,12 +176,12 @@ impl ChannelStream {
             match event.channel_entry() {
                 Entry::Hidden => {}
                 Entry::Message(item) => items.push(item.clone()),
-                Entry::Control { item, ends } => {
+                Entry::Control { item, version, ends } => {
                     if event.sequence > self.allowed_at && ends.is_of(&self.principal) {
                         self.ended = true;
                         break;
                     }
-                    if self.control_events {
+                    if self.changes_behind.is_some_and(|seen| *version > seen) {
                         items.push(item.clone());
                     }
                 }
@@ -187,21 +215,24 @@ impl Entry {
     pub(crate) fn of(json: &[u8]) -> Self {
         let Ok(event) = Event::decode(json) else { return Self::Hidden };
         if let Some(event) = message_view(&event) {
-            let sequence = Some(event.sequence);
-            return envelope(&StreamEnvelope::MessageEvent { event }, sequence).map_or(Self::Hidden, Self::Message);
+            let place = ChannelPlace::Message { sequence: event.sequence };
+            return envelope(&StreamEnvelope::MessageEvent { event }, Some(place)).map_or(Self::Hidden, Self::Message);
         }
         let ends = match &event.fact {
             Fact::MessagingMemberRemoved(fact) => Ends::Of(fact.principal.clone()),
             Fact::MessagingChannelDeleted(_) => Ends::Everybodys,
             _ => Ends::Nobodys,
         };
-        let item = control_view(&event).and_then(|event| envelope(&StreamEnvelope::ControlEvent { event }, None));
-        item.map_or(Self::Hidden, |item| Self::Control { item, ends })
+        let Some(event) = control_view(&event) else { return Self::Hidden };
+        let (after_sequence, version) = (event.after_sequence, event.version);
+        let place = ChannelPlace::Change { after_sequence, version };
+        let item = envelope(&StreamEnvelope::ControlEvent { event }, Some(place));
+        item.map_or(Self::Hidden, |item| Self::Control { item, version, ends })
     }
 }
 
-fn envelope(envelope: &StreamEnvelope, sequence: Option<u64>) -> Option<ChannelItem> {
-    Some(ChannelItem { sequence, json: serde_json::to_vec(envelope).ok()?.into() })
+fn envelope(envelope: &StreamEnvelope, place: Option<ChannelPlace>) -> Option<ChannelItem> {
+    Some(ChannelItem { place, json: serde_json::to_vec(envelope).ok()?.into() })
 }
 
 fn presence_item(channel_id: &MessagingChannelId, change: &Change) -> ChannelItem {
@@ -214,7 +245,7 @@ fn presence_item(channel_id: &MessagingChannelId, change: &Change) -> ChannelIte
     };
     // A struct of texts and numbers always serializes.
     envelope(&StreamEnvelope::PresenceEvent { event }, None)
-        .unwrap_or_else(|| ChannelItem { sequence: None, json: Bytes::new() })
+        .unwrap_or_else(|| ChannelItem { place: None, json: Bytes::new() })
 }
 
 /// The next change of presence; never, where it was not asked for.

@@ -1,10 +1,11 @@
-//! Which channel a command means: one by its id, or the direct one with a peer, which is there as soon as it is used.
+//! Which channel a command means: one by its id, or the direct one with a peer, which is there as soon as it is used. The id
+//! of a direct channel that is not there yet means the same as the peer, where the account knows whom it means.
 
 use factum_engine::messaging::{ChannelState, open_direct, target};
 use factum_engine::{Context, Decision};
-use factum_model::Refusal;
 use factum_model::id::MessagingChannelId;
 use factum_model::registry::Scope;
+use factum_model::{ErrorCode, Refusal};
 use serde::Serialize;
 
 use crate::caller::Caller;
@@ -19,9 +20,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Whether it was named by its other member.
-    pub(super) fn is_direct(&self) -> bool {
-        self.peer.is_some()
+    /// The other one of a direct channel that may have to be made first.
+    pub(super) fn peer(&self) -> Option<&str> {
+        self.peer.as_deref()
     }
 }
 
@@ -35,10 +36,28 @@ impl Runtime {
     ) -> Result<Target, Refusal> {
         let meant = target(channel_id, peer, &caller.principal)?;
         // Whoever names a peer is one of the two.
-        if meant.peer.is_none() {
-            self.pass_gate(caller, &meant.channel_id).await?;
+        if let Some(peer) = meant.peer {
+            return Ok(Target { channel_id: meant.channel_id, peer: Some(peer.to_owned()) });
         }
-        Ok(Target { channel_id: meant.channel_id, peer: meant.peer.map(str::to_owned) })
+        let peer = match self.pass_gate(caller, &meant.channel_id).await {
+            Ok(()) => None,
+            // Boxed: the rare way must not make the future of every command as large as itself.
+            Err(refusal) if refusal.code == ErrorCode::NotFound => {
+                Some(Box::pin(self.peer_of(caller, &meant.channel_id)).await?.ok_or(refusal)?)
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        Ok(Target { channel_id: meant.channel_id, peer })
+    }
+
+    /// A channel that is there, by its id.
+    pub(super) async fn target_there(
+        &self,
+        caller: &Caller,
+        channel_id: &MessagingChannelId,
+    ) -> Result<Target, Refusal> {
+        self.pass_gate(caller, channel_id).await?;
+        Ok(Target { channel_id: channel_id.clone(), peer: None })
     }
 
     /// The same, for commands that only look: a direct channel is made before they do, for who may write.

@@ -31,7 +31,7 @@ impl Runtime {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
-        let target = self.target(caller, Some(channel_id), None).await?;
+        let target = self.target_there(caller, channel_id).await?;
         let decide = |state: &ChannelState, context: &mut Context<'_>| decide(state, command, context);
         self.decide_in(caller, &target, &accept, decide).await
     }

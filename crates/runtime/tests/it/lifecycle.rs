@@ -1,14 +1,17 @@
 //! Turns from beginning to end, across restarts, timers and sessions that leave memory.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use factum_agent::script::Script;
-use factum_model::commands::{GetSession, ReadEvents, RespondAction};
+use factum_model::commands::{GetSession, ReadEvents, RespondAction, SubmitTurn};
+use factum_model::registry::Scopes;
 use factum_model::value::Status;
-use factum_model::{Event, Trace};
-use factum_runtime::Agents;
+use factum_model::{Event, Fact, Trace};
+use factum_runtime::{Agents, Caller, Published};
 
-use crate::world::{World, turn};
+use crate::counting::Counting;
+use crate::world::{TestClock, World, start, turn};
 
 const TIMEOUTS: &str = r#"
 name = "timeouts"
@@ -58,6 +61,39 @@ async fn a_turn_that_was_running_is_carried_on() {
     world.restart(Agents::demo()).await;
     let thread = world.until(&session_id, Status::Running).await;
     assert_eq!(thread.active_turn.unwrap().attempt, 2);
+}
+
+/// What happened while it waited is not its own, and may be much.
+#[tokio::test]
+async fn a_turn_that_waited_costs_no_more_than_one_that_did_not() {
+    const TURNS: usize = 40;
+    let (dir, clock, store) =
+        (tempfile::tempdir().unwrap(), TestClock::at(1_800_000_000_000), Arc::new(Counting::default()));
+    let runtime = start(store.clone(), &clock, Agents::demo(), dir.path()).await;
+    let caller = Caller::new("agent://tester", "acme", Scopes::admin());
+    let session_id = runtime.call(&caller, turn("ask: shall I?")).await.unwrap().session_id;
+    let mut subscription = runtime.subscribe(&caller, &session_id, 0).await.unwrap();
+    let mut action_id = None;
+    while action_id.is_none() {
+        let events = subscription.next().await.unwrap();
+        action_id = events.iter().find_map(|event| Event::decode(&event.json).unwrap().scope.action_id);
+    }
+    for _ in 0..TURNS {
+        let submit = SubmitTurn { session_id: Some(session_id.clone()), ..turn("hello") };
+        runtime.call(&caller, submit).await.unwrap();
+    }
+    store.take();
+    let (decision, payload) = ("answer".to_owned(), Some(serde_json::json!({ "text": "yes" })));
+    let answer = RespondAction { action_id: action_id.unwrap(), decision, payload, idempotency_key: None };
+    runtime.call(&caller, answer).await.unwrap();
+    let mut completed = 0;
+    while completed <= TURNS {
+        let events = subscription.next().await.unwrap();
+        let ends = |event: &&Arc<Published>| matches!(Event::decode(&event.json).unwrap().fact, Fact::TurnCompleted(_));
+        completed += events.iter().filter(ends).count();
+    }
+    let read = store.take();
+    assert!(read <= TURNS * 20, "{read} records were read for {TURNS} turns");
 }
 
 #[tokio::test]

@@ -58,6 +58,7 @@ fn open(target: &Target, since: u64, version: u64, also: Also, here: &Here) -> F
         channel_id: target.channel_id(),
         peer: target.peer(),
         since_sequence: Some(since),
+        since_version: None,
         heartbeat_interval_ms: None,
         control_events: also.control.then_some(true),
         presence: also.presence.then_some(true),

@@ -99,10 +99,12 @@ async fn plain(request: reqwest::RequestBuilder) -> Reader {
     Reader::of_channel(response)
 }
 
-/// Only messages have an id, and it is their sequence.
+/// A message's id is its sequence. A change's says where it stands, too; nothing else has a place.
 fn check_id(id: &str, envelope: &Value) {
+    let event = &envelope["event"];
     let expected = match envelope["kind"].as_str().unwrap() {
-        "messageEvent" => envelope["event"]["sequence"].to_string(),
+        "messageEvent" => event["sequence"].to_string(),
+        "controlEvent" => format!("{}.{}", event["afterSequence"], event["version"]),
         _ => String::new(),
     };
     assert_eq!(id, expected, "{envelope}");
@@ -161,6 +163,96 @@ async fn control_and_presence_come_to_who_asks() {
         let message = json!({ "kind": "messageEvent", "event": event });
         assert_eq!(stream.next().await.as_ref(), Ok(&message), "{over}");
         assert_eq!(silent.next().await, Ok(message), "{over}");
+    }
+}
+
+/// What a client has heard of a channel, in short: `1`, `2` for messages, `v3` for the change that made version 3.
+async fn heard(stream: &mut Stream, count: usize) -> Vec<String> {
+    let mut heard = Vec::new();
+    for _ in 0..count {
+        let envelope = stream.next().await.unwrap();
+        heard.push(match envelope["kind"].as_str().unwrap() {
+            "messageEvent" => envelope["event"]["sequence"].to_string(),
+            "controlEvent" => format!("v{}", envelope["event"]["version"]),
+            other => panic!("{other}"),
+        });
+    }
+    heard
+}
+
+/// A channel with the facts v1, 1, v2, v3, 2, v4.
+async fn changing_channel(ann: &Http) -> Value {
+    let id = channel_with_bob(ann).await;
+    publish(ann, &id, "one").await;
+    for (version, name) in [(1, "two"), (2, "three")] {
+        let params = json!({ "channelId": id, "expectedVersion": version, "name": name });
+        ann.call("channels/update", params).await.unwrap();
+    }
+    publish(ann, &id, "two").await;
+    let params = json!({ "channelId": id, "expectedVersion": 3, "name": "four" });
+    ann.call("channels/update", params).await.unwrap();
+    json!(id)
+}
+
+#[tokio::test]
+async fn a_change_does_not_come_again_to_who_goes_on_behind_it() {
+    let (_dir, server) = dev().await;
+    let ann = server.http(Some(ANN));
+    let id = changing_channel(&ann).await;
+    let all = ["v1", "1", "v2", "v3", "2", "v4"];
+    for over in TRANSPORTS {
+        let asked = json!({ "channelId": id, "sinceSequence": 0, "controlEvents": true });
+        let mut stream = Stream::open(&server, ANN, over, &asked).await;
+        assert_eq!(heard(&mut stream, 6).await, all, "{over}");
+        // Whoever was cut off behind any of them asks with the last sequence and the last version that they have.
+        let (mut sequence, mut version) = (0, 0);
+        for (place, fact) in all.iter().enumerate() {
+            match fact.strip_prefix('v') {
+                Some(number) => version = number.parse::<u64>().unwrap(),
+                None => sequence = fact.parse::<u64>().unwrap(),
+            }
+            let mut asked = asked.clone();
+            (asked["sinceSequence"], asked["sinceVersion"]) = (json!(sequence), json!(version));
+            let mut stream = Stream::open(&server, ANN, over, &asked).await;
+            assert_eq!(heard(&mut stream, all.len() - place - 1).await, all[place + 1..], "{over} behind {fact}");
+        }
+        let mut ahead = asked;
+        ahead["sinceVersion"] = json!(5);
+        let refused = server.a2a(Some(ANN)).stream(&ahead, None).await.unwrap_err();
+        assert_eq!(refused["error"]["code"], -32602);
+    }
+}
+
+/// A browser's `EventSource` does the same by the ids alone.
+#[tokio::test]
+async fn the_id_of_a_change_is_a_place_to_go_on_behind() {
+    let (_dir, server) = dev().await;
+    let ann = server.http(Some(ANN));
+    let id = changing_channel(&ann).await;
+    let path = format!("/v1/channels/{}/events?sinceSequence=0&controlEvents=true", id.as_str().unwrap());
+    let open = async |last: &str| {
+        let response = ann.get(&path).header("last-event-id", last).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{last}");
+        Reader::of_channel(response)
+    };
+    let ids = async |reader: &mut Reader, count: usize| {
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            ids.push(within("an event", reader.next()).await.unwrap().id);
+        }
+        ids
+    };
+    let all = ["0.1", "1", "1.2", "1.3", "2", "2.4"];
+    assert_eq!(ids(&mut open("").await, 6).await, all);
+    for (place, last) in all.iter().enumerate() {
+        assert_eq!(ids(&mut open(last).await, all.len() - place - 1).await, all[place + 1..], "behind {last}");
+    }
+    let mut end = open("2.4").await;
+    publish(&ann, id.as_str().unwrap(), "three").await;
+    assert_eq!(ids(&mut end, 1).await, ["3"], "and nothing else before it");
+    for bad in ["1.", ".1", "1.2.3", "-1", "1.-2", "x"] {
+        let refused = ann.get(&path).header("last-event-id", bad).send().await.unwrap();
+        assert_eq!(refused.status(), 400, "{bad}");
     }
 }
 

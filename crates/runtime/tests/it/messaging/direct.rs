@@ -1,7 +1,7 @@
 //! Seed 002 §5: direct channels, whose id follows from their two principals, which are there when they are first used, and
 //! which nobody else is ever in.
 
-use factum_runtime::Agents;
+use factum_runtime::{Agents, Runtime};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -211,4 +211,130 @@ async fn who_may_only_read_makes_none() {
     let said = json!({ "peer": "agent://ann", "parts": parts("hi") });
     let event = call(&world.runtime, &member("bob"), "channels/publish", said).await.unwrap()["event"].clone();
     assert_eq!(pages(&world.runtime, &reader, &params).await, [event], "what is there may be read");
+}
+
+/// Seed 002 §5: the id follows from who the two are, so who knows both can use it without having been told it.
+#[tokio::test]
+async fn the_first_use_may_be_by_the_id_alone() {
+    let mut world = World::new().await;
+    let uses = [
+        ("channels/get", json!({})),
+        ("channels/publish", json!({ "parts": parts("hi"), "idempotencyKey": "k" })),
+        ("channels/history", json!({})),
+        ("channels/markRead", json!({ "sequence": 0 })),
+        ("channels/presence", json!({})),
+        ("channels/stream", json!({})),
+    ];
+    for (number, (method, mut params)) in uses.into_iter().enumerate() {
+        let (ann, peer) = (member("ann"), member(&format!("peer-{number}")));
+        let id = derived("agent://ann", &peer.principal);
+        params["channelId"] = json!(id);
+        let first = async |runtime: &Runtime| match method {
+            "channels/stream" => stream(runtime, &ann, params.clone()).await.map(|_| json!(null)),
+            _ => call(runtime, &ann, method, params.clone()).await,
+        };
+        assert_eq!(first(&world.runtime).await.unwrap_err(), Refusal::not_found(), "{method}: nobody knows the peer");
+        world.runtime.meet(&peer);
+        let answer = first(&world.runtime).await.unwrap();
+        assert_eq!(first(&world.runtime).await.unwrap(), answer, "{method}");
+        let theirs = call(&world.runtime, &peer, "channels/get", json!({ "channelId": id })).await.unwrap();
+        let of_peer = call(&world.runtime, &peer, "channels/get", json!({ "peer": "agent://ann" })).await.unwrap();
+        assert_eq!((&theirs["channel"]["id"], &theirs), (&json!(id), &of_peer), "{method}");
+        assert_eq!(theirs["channel"]["messageCount"], u64::from(method == "channels/publish"), "{method}");
+        world.restart(Agents::demo()).await;
+        assert_eq!(call(&world.runtime, &peer, "channels/get", json!({ "channelId": id })).await.unwrap(), theirs);
+    }
+}
+
+/// Members of channels and holders of keys are in the index.
+#[tokio::test]
+async fn whom_the_index_knows_is_known_after_a_restart() {
+    let mut world = World::new().await;
+    let (ann, admin) = (member("ann"), Caller::new("agent://admin", "acme", Scopes::admin()));
+    for number in 0..600 {
+        channel(&world.runtime, &member(&format!("aa-{number}")), &[&member("ab")]).await;
+    }
+    channel(&world.runtime, &member("owner"), &[&member("bob")]).await;
+    let key = json!({ "principal": "agent://keeper" });
+    call(&world.runtime, &admin, "create_api_key", key).await.unwrap();
+    world.runtime.meet(&member("caller"));
+    world.restart(Agents::demo()).await;
+    for (peer, known) in
+        [("ab", true), ("aa-599", true), ("bob", true), ("owner", true), ("keeper", true), ("caller", false)]
+    {
+        let id = derived("agent://ann", &format!("agent://{peer}"));
+        let got = call(&world.runtime, &ann, "channels/get", json!({ "channelId": id })).await;
+        assert_eq!(got.is_ok(), known, "{peer}: {got:?}");
+    }
+    // Whoever comes to be known from then on is, too.
+    channel(&world.runtime, &member("owner"), &[&member("late")]).await;
+    let added = channel(&world.runtime, &member("owner"), &[]).await;
+    let add = json!({ "channelId": added, "principalId": "agent://added" });
+    call(&world.runtime, &member("owner"), "channels/addMember", add).await.unwrap();
+    call(&world.runtime, &admin, "create_api_key", json!({ "principal": "agent://new-key" })).await.unwrap();
+    for peer in ["late", "added", "new-key"] {
+        let id = derived("agent://ann", &format!("agent://{peer}"));
+        call(&world.runtime, &ann, "channels/get", json!({ "channelId": id })).await.expect(peer);
+    }
+}
+
+/// However well everybody is known, an id of two others, of oneself, of another account or of nobody is not found.
+#[tokio::test]
+async fn an_id_of_others_stays_not_found() {
+    let world = World::new().await;
+    let (ann, bob, eve) = (member("ann"), member("bob"), member("eve"));
+    for caller in [&ann, &bob, &eve, &Caller::new("agent://far", "other", Scopes::member())] {
+        world.runtime.meet(caller);
+    }
+    let of_two = derived("agent://ann", "agent://bob");
+    let ids = [
+        of_two.clone(),
+        of_two.to_uppercase().replace("CHAN:DIRECT:", "chan:direct:"),
+        derived("agent://eve", "agent://eve"),
+        derived("agent://eve", "agent://far"),
+        "chan:direct:000000000000000000000000".to_owned(),
+        "chan:direct:0".to_owned(),
+        "chan:direct:".to_owned(),
+    ];
+    let methods =
+        ["get", "publish", "history", "markRead", "presence", "update", "delete", "addMember", "removeMember"];
+    for exists in [false, true] {
+        if exists {
+            call(&world.runtime, &ann, "channels/get", json!({ "channelId": of_two })).await.unwrap();
+        }
+        for (id, method) in ids.iter().flat_map(|id| methods.map(|method| (id, method))) {
+            let params = json!({
+                "channelId": id, "parts": parts("x"), "sequence": 0, "expectedVersion": 1, "principalId": "agent://x",
+            });
+            let refused = call(&world.runtime, &eve, &format!("channels/{method}"), params).await.unwrap_err();
+            assert_eq!(refused, Refusal::not_found(), "{method} {id}");
+            let streamed = stream(&world.runtime, &eve, json!({ "channelId": id })).await.err();
+            assert_eq!(streamed, Some(Refusal::not_found()), "{id}");
+        }
+    }
+    // What changes a channel itself makes none.
+    let id = derived("agent://ann", "agent://eve");
+    for method in ["update", "delete", "addMember", "removeMember"] {
+        let params = json!({ "channelId": id, "expectedVersion": 1, "principalId": "agent://bob" });
+        let refused = call(&world.runtime, &ann, &format!("channels/{method}"), params).await.unwrap_err();
+        assert_eq!(refused, Refusal::not_found(), "{method}");
+    }
+}
+
+/// A message that is refused leaves no channel, as with `peer`; and who may only read makes none.
+#[tokio::test]
+async fn by_id_as_by_peer_a_refused_first_use_makes_nothing() {
+    let world = World::new().await;
+    let ann = member("ann");
+    world.runtime.meet(&member("bob"));
+    let id = derived("agent://ann", "agent://bob");
+    let empty = json!({ "channelId": id, "parts": [] });
+    assert_eq!(code(call(&world.runtime, &ann, "channels/publish", empty).await), ErrorCode::InvalidParams);
+    let reads = [factum_model::registry::Scope::MessagingRead].into_iter().collect();
+    let reader = Caller::new("agent://ann", "acme", reads);
+    let refused = call(&world.runtime, &reader, "channels/get", json!({ "channelId": id })).await;
+    assert_eq!(code(refused), ErrorCode::PermissionDenied);
+    let admin = Caller::new("agent://admin", "acme", Scopes::admin());
+    let audit = call(&world.runtime, &admin, "channels/audit", json!({ "channelId": id })).await;
+    assert_eq!(code(audit), ErrorCode::NotFound);
 }

@@ -94,7 +94,7 @@ async fn next(stream: &mut ChannelStream) -> Result<Vec<Value>, Refusal> {
     let envelopes: Vec<Value> = items.iter().map(|item| serde_json::from_slice(&item.json).unwrap()).collect();
     for (item, envelope) in items.iter().zip(&envelopes) {
         let message = envelope["kind"] == "messageEvent";
-        assert_eq!(item.sequence, message.then(|| sequence(&envelope["event"])), "{envelope}");
+        assert_eq!(item.sequence(), message.then(|| sequence(&envelope["event"])), "{envelope}");
     }
     Ok(envelopes)
 }
