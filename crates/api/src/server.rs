@@ -102,17 +102,18 @@ impl Server {
                 accepted = accept(&listener, &slots) => accepted,
             };
             let place = Place::new((state.metrics.connection(), slot));
-            let service = service(app.clone(), state.clone(), peer.ip(), place.clone());
-            let builder = builder.clone();
-            let watcher = graceful.watcher();
-            let state = state.clone();
+            let (app, state, builder, watcher) = (app.clone(), state.clone(), builder.clone(), graceful.watcher());
             tokio::spawn(async move {
                 let Some(rest) = direct::serve(&state, peer.ip(), stream).await else { return };
-                let connection = builder.serve_connection_with_upgrades(TokioIo::new(rest), service);
-                if let Err(error) = watcher.watch(connection.into_owned()).await {
-                    tracing::debug!(%peer, %error, "a connection ended badly");
-                }
-                drop(place);
+                let service = service(app, state, peer.ip(), place.clone());
+                // A task of its own, so that a connection has the room of the one or of the other, never of both.
+                tokio::spawn(async move {
+                    let connection = builder.serve_connection_with_upgrades(TokioIo::new(rest), service);
+                    if let Err(error) = watcher.watch(connection.into_owned()).await {
+                        tracing::debug!(%peer, %error, "a connection ended badly");
+                    }
+                    drop(place);
+                });
             });
         }
         drop(listener);
