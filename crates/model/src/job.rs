@@ -28,6 +28,8 @@ record! {
         #[serde(default)]
         pub input_refs: Vec<String>,
         pub output_schema_ref: Option<String>,
+        /// In milliseconds.
+        #[serde(rename = "max_runtime", alias = "max_runtime_ms")]
         pub max_runtime_ms: Option<u64>,
         pub max_concurrency: u32,
         pub max_item_attempts: u32,
@@ -43,9 +45,7 @@ record! {
         pub ended_at: Option<Timestamp>,
         pub as_of_sequence: u64,
     }
-}
 
-wire! {
     /// One item as it stands now.
     pub struct JobItem {
         pub job_item_id: JobItemId,
@@ -64,13 +64,15 @@ wire! {
         /// The worker that has, or had, it.
         pub worker: Option<String>,
         pub summary: Option<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub output_refs: Vec<String>,
         /// Why the attempt before, or the last one, failed.
         pub last_error: Option<Failure>,
         pub updated_at: Timestamp,
     }
+}
 
+wire! {
     /// What one item is about.
     #[derive(Eq)]
     pub struct JobItemInput {
@@ -111,8 +113,8 @@ wire! {
         /// What each item is about; at least one, and one without arguments where it is absent.
         #[serde(default = "crate::commands::one_item")]
         pub items: Vec<NewJobItem>,
-        /// `max_runtime` means the same.
-        #[serde(alias = "max_runtime")]
+        /// In milliseconds. `max_runtime_ms` means the same.
+        #[serde(rename = "max_runtime", alias = "max_runtime_ms")]
         pub max_runtime_ms: Option<u64>,
         pub max_concurrency: Option<u32>,
         pub max_item_attempts: Option<u32>,
@@ -188,13 +190,13 @@ words! {
         Running,
         Completed,
         Failed,
-        /// Its outcome reached whoever asked for the job. Nothing here says so yet: it needs a delivery to say so.
+        /// Its worker reported a result and has not handed the run in: it still holds it, or never came to.
         Reported,
     }
 }
 
 impl JobCounts {
-    /// Items nothing more will happen to by itself.
+    /// Items that have come to something.
     pub fn ended(&self) -> u64 {
         self.completed + self.failed + self.reported
     }

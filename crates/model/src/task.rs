@@ -177,12 +177,14 @@ wire! {
         /// The first one counts.
         #[serde(default = "one_attempt")]
         pub max_attempts: u32,
+        #[serialize_always]
         pub backoff: Option<Backoff>,
         /// Failure categories that are final.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub non_retryable: Vec<String>,
-        /// How long one attempt may take. `timeout` means the same.
-        #[serde(alias = "timeout")]
+        /// How long one attempt may take, in milliseconds. `timeout_ms` means the same.
+        #[serialize_always]
+        #[serde(rename = "timeout", alias = "timeout_ms")]
         pub timeout_ms: Option<u64>,
         /// How long an attempt may say nothing.
         pub inactivity_timeout_ms: Option<u64>,
@@ -267,6 +269,7 @@ wire! {
         pub to: String,
         pub relationship: Relationship,
         pub status: EdgeStatus,
+        #[serialize_always]
         pub reason: Option<String>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,

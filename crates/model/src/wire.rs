@@ -5,8 +5,10 @@
 //! fields, which serde would take as well, is refused, wherever in the params it stands.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 macro_rules! wire {
     ($($(#[$meta:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
@@ -59,6 +61,33 @@ macro_rules! words {
 }
 
 pub(crate) use {object, record, wire, words};
+
+/// A list of words, or one word alone.
+pub(crate) fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    deserializer.deserialize_any(OneOrMany(PhantomData))
+}
+
+struct OneOrMany<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a word or a list of words")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Vec<T>, E> {
+        T::deserialize(word.into_deserializer()).map(|word| vec![word])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut words: A) -> Result<Vec<T>, A::Error> {
+        std::iter::from_fn(|| words.next_element().transpose()).collect()
+    }
+}
 
 /// A deserializer of something that has to be an object.
 pub(crate) struct Object<D>(pub(crate) D);

@@ -15,7 +15,7 @@ use super::state::{ActiveTurn, CallState, OpenCall, SessionState};
 use super::steps::bind_actions;
 use super::turn_end::start_next;
 use super::turn_start::start_again;
-use super::{delegations, tasks, waiting};
+use super::{delegations, jobs, tasks, waiting};
 use crate::context::{Context, Decision};
 
 /// The facts that make a session with unfinished work go on.
@@ -28,6 +28,7 @@ pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decisi
                 let (scope, known) = (turn_scope(shell, &thread.thread_id, &turn.turn_id), events.len());
                 repair(turn, scope, context, &mut events);
                 tasks::turn_recovered(state, &turn.turn_id, context, &mut events);
+                jobs::turn_recovered(state, &turn.turn_id, context, &mut events);
                 // A repair that asks nothing changes nothing of how the turn's task stands: its owner may have said that.
                 if events[known..].iter().any(|event| matches!(event.fact, Fact::ActionRequired(_))) {
                     waiting::actions_changed(state, &turn.turn_id, context, &mut events);

@@ -120,7 +120,8 @@ impl Stands for JobItemStatus {
         match self {
             Self::Pending => READY,
             Self::Running => RUNNING,
-            Self::Completed | Self::Reported => DONE,
+            Self::Reported => WAITING,
+            Self::Completed => DONE,
             Self::Failed => FAILED,
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::id::*;
 use crate::job::*;
 use crate::task::Execution;
-use crate::wire::wire;
+use crate::wire::{one_or_many, wire};
 
 wire! {
     /// Create a batch. It starts by itself.
@@ -29,8 +29,9 @@ wire! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
         pub output_schema_ref: Option<String>,
-        /// The batch ends as `timed_out` where it is still at work then. `max_runtime` means the same.
-        #[serde(alias = "max_runtime")]
+        /// The batch ends as `timed_out` where it is still at work after so many milliseconds. `max_runtime_ms` means the
+        /// same.
+        #[serde(rename = "max_runtime", alias = "max_runtime_ms")]
         pub max_runtime_ms: Option<u64>,
         /// Items at work at once; 8 where absent.
         pub max_concurrency: Option<u32>,
@@ -63,8 +64,8 @@ wire! {
         /// Those that work, or worked, in this thread.
         pub thread_id: Option<ThreadId>,
         pub task_id: Option<TaskId>,
-        /// Any of these.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        /// Any of these; one may be named alone.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
         pub status: Vec<JobStatus>,
         /// 1 to 200; 50 where absent.
         pub limit: Option<u32>,

@@ -13,6 +13,7 @@ wire! {
         /// The main thread where absent.
         pub parent_thread_id: Option<ThreadId>,
         pub parent_turn_id: Option<TurnId>,
+        /// The task it is spawned for; the one it works on where absent.
         pub parent_task_id: Option<TaskId>,
         pub parent_subagent_id: Option<SubagentId>,
         /// The task the child works on.

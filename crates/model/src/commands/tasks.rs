@@ -6,11 +6,12 @@ use crate::id::*;
 use crate::routing::TaskProfile;
 use crate::task::*;
 use crate::value::Metadata;
-use crate::wire::wire;
+use crate::wire::{one_or_many, wire};
 
 wire! {
     /// Create a task. A missing session is created.
     pub struct CreateTask {
+        /// That of the parent, or of what it waits for, or a new one where none is named.
         pub session_id: Option<SessionId>,
         pub thread_id: Option<ThreadId>,
         pub turn_id: Option<TurnId>,
@@ -108,6 +109,9 @@ wire! {
     pub struct ListTasks {
         #[serde(default)]
         pub filters: TaskFilters,
+        /// The same, beside `limit` and `cursor`; what stands in `filters` counts more.
+        #[serde(flatten)]
+        pub beside: TaskFilters,
         /// 1 to 200; 50 where absent.
         pub limit: Option<u32>,
         pub cursor: Option<String>,
@@ -120,8 +124,8 @@ wire! {
         pub thread_id: Option<ThreadId>,
         pub parent_task_id: Option<TaskId>,
         pub root_task_id: Option<TaskId>,
-        /// Any of these.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        /// Any of these; one may be named alone.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
         pub status: Vec<TaskStatus>,
         pub task_kind: Option<String>,
         pub visibility: Option<Visibility>,
@@ -176,3 +180,20 @@ pub type GetTaskResult = TaskRecord;
 
 /// The result is the read model itself.
 pub type GetTaskSnapshotResult = crate::read::TaskSnapshot;
+
+impl TaskFilters {
+    /// What one of two says, and what the other says where it says nothing.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            session_id: self.session_id.or(other.session_id),
+            thread_id: self.thread_id.or(other.thread_id),
+            parent_task_id: self.parent_task_id.or(other.parent_task_id),
+            root_task_id: self.root_task_id.or(other.root_task_id),
+            status: if self.status.is_empty() { other.status } else { self.status },
+            task_kind: self.task_kind.or(other.task_kind),
+            visibility: self.visibility.or(other.visibility),
+            owner: self.owner.or(other.owner),
+            assignee: self.assignee.or(other.assignee),
+        }
+    }
+}

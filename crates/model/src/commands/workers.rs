@@ -57,6 +57,8 @@ wire! {
         pub constraints: Option<Value>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
+        /// What the result of a job's item has to look like.
+        pub output_schema_ref: Option<String>,
         /// Where an earlier attempt left off.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub checkpoint_refs: Vec<String>,
@@ -93,7 +95,17 @@ wire! {
         pub checkpoint_refs: Vec<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub facts: Vec<ReportedFact>,
+        /// What an item of a job came to. The item is `reported` from here on; `complete_run` hands it in.
+        pub result: Option<ReportedResult>,
         pub idempotency_key: Option<String>,
+    }
+
+    /// What a run came to, before it is handed in.
+    #[derive(Eq)]
+    pub struct ReportedResult {
+        pub summary: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub output_refs: Vec<String>,
     }
 
     /// An event as a worker saw it happen.
@@ -124,6 +136,7 @@ wire! {
     pub struct CompleteRun {
         pub run_id: RunId,
         pub lease_token: u64,
+        /// What was reported of a job's item before, where neither this nor `output_refs` says anything.
         pub summary: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub output_refs: Vec<String>,

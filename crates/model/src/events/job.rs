@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::id::{JobId, ScheduleId, ThreadId};
 use crate::job::*;
-use crate::task::{Execution, Lease};
+use crate::task::{AttemptCause, Execution, Lease};
 use crate::value::Failure;
 use crate::wire::wire;
 
@@ -20,6 +20,8 @@ wire! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
         pub output_schema_ref: Option<String>,
+        /// In milliseconds.
+        #[serde(rename = "max_runtime", alias = "max_runtime_ms")]
         pub max_runtime_ms: Option<u64>,
         pub max_concurrency: u32,
         pub max_item_attempts: u32,
@@ -61,12 +63,26 @@ wire! {
         pub number: u64,
         /// From 1.
         pub attempt_count: u32,
+        /// `crash_recovery` where it carries on what the attempt before did when its process ended.
+        pub cause: Option<AttemptCause>,
         pub worker: Option<String>,
         /// A worker's hold on the run in the envelope.
         pub lease: Option<Lease>,
     }
 
-    /// One item is done, or `reported` to whoever asked.
+    /// A worker said what an item came to and has not handed its run in yet. What follows counts more: the run completes,
+    /// fails or is given back; where it is never heard of again, this is what is known.
+    pub struct JobItemReported {
+        pub status: JobItemStatus,
+        pub number: u64,
+        pub attempt_count: u32,
+        pub worker: Option<String>,
+        pub summary: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub output_refs: Vec<String>,
+    }
+
+    /// One item is done.
     pub struct JobItemCompleted {
         pub status: JobItemStatus,
         pub number: u64,
@@ -77,7 +93,8 @@ wire! {
         pub output_refs: Vec<String>,
     }
 
-    /// An attempt of one item failed. `status` is `pending` where another one follows, `failed` otherwise.
+    /// An attempt of one item failed. `status` is `pending` where another one follows, `reported` where it was cut off behind
+    /// its result, `failed` otherwise.
     pub struct JobItemFailed {
         pub status: JobItemStatus,
         pub number: u64,
@@ -87,6 +104,8 @@ wire! {
         pub will_retry: bool,
         /// When the next attempt may begin.
         pub retry_at: Option<Timestamp>,
+        /// What it had reported.
+        pub summary: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub output_refs: Vec<String>,
         /// Where the next attempt may go on.

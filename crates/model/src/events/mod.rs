@@ -257,6 +257,7 @@ facts! {
         ChannelAcknowledged = "channel.acknowledged",
         ChannelPermissionRefused = "channel.permission_refused",
         JobItemQueued = "job.item.queued",
+        JobItemReported = "job.item.reported",
         JobItemRetrying = "job.item.retrying",
         JobCancelRequested = "job.cancel_requested",
         JobScheduled = "job.scheduled",

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use factum_model::commands::ReportedResult;
 use factum_model::events::*;
 use factum_model::id::JobId;
 use factum_model::job::{JobCounts, JobItemInput, JobItemStatus, JobRecord, JobStatus, ScheduleRecord};
+use factum_model::task::AttemptCause;
 use factum_model::{Event, Fact, Scope, Timestamp};
 
 use super::super::state::KEPT_TEXT_CHARS_MAX;
@@ -33,6 +35,7 @@ pub(in super::super) fn apply(jobs: &mut Jobs, event: &Event) {
             hand_out(job, event, fact.number, fact.attempt_count, By::Ready);
         }),
         Fact::JobItemStarted(fact) => with_job(jobs, event, |job| begin(job, event, fact)),
+        Fact::JobItemReported(fact) => with_job(jobs, event, |job| report(job, fact, event.timestamp)),
         Fact::JobItemCompleted(fact) => with_job(jobs, event, |job| {
             let done = take_back(job, fact.number);
             job.record.progress.completed += u64::from(done.is_some());
@@ -169,7 +172,7 @@ fn next(job: &mut Job, number: u64, now: Timestamp) -> Option<Item> {
     }
     let input = job.pending.pop_front()?;
     job.record.item_cursor += 1;
-    Some(Item { number, input, attempts: 0, last_error: None, checkpoint_refs: Vec::new(), updated_at: now })
+    Some(Item::new(number, input, now))
 }
 
 fn hand_out(job: &mut Job, event: &Event, number: u64, attempt_count: u32, by: By) {
@@ -180,12 +183,15 @@ fn hand_out(job: &mut Job, event: &Event, number: u64, attempt_count: u32, by: B
         item.attempts = attempt_count;
         begun(&mut job.record.progress);
     }
-    job.hands.push(Hand { item, run_id, attempt_id, since: event.timestamp, by });
+    job.hands.push(Hand { item, run_id, attempt_id, since: event.timestamp, by, result: None });
 }
 
 /// An agent begins an item in the commit that hands it out; a worker claims one that was ready.
 fn begin(job: &mut Job, event: &Event, fact: &JobItemStarted) {
     if let (Some(thread_id), Some(turn_id)) = (event.scope.thread_id.clone(), event.scope.turn_id.clone()) {
+        if let Some(item) = job.again.get_mut(&fact.number) {
+            item.recoveries += u32::from(fact.cause == Some(AttemptCause::CrashRecovery));
+        }
         return hand_out(job, event, fact.number, fact.attempt_count, By::Agent { thread_id, turn_id });
     }
     let Some(lease) = fact.lease.clone() else { return };
@@ -202,16 +208,34 @@ fn begun(progress: &mut JobCounts) {
     progress.running += 1;
 }
 
+/// The worker that has an item said what it came to; it may say so again.
+fn report(job: &mut Job, fact: &JobItemReported, now: Timestamp) {
+    let of = |hand: &&mut Hand| hand.item.number == fact.number && matches!(hand.by, By::Worker { .. });
+    let Some(hand) = job.hands.iter_mut().find(of) else { return };
+    less(&mut job.record.progress, hand.status());
+    hand.result = Some(ReportedResult { summary: fact.summary.clone(), output_refs: fact.output_refs.clone() });
+    hand.item.updated_at = now;
+    job.record.progress.reported += 1;
+}
+
 /// An item that is at work no more.
 fn take_back(job: &mut Job, number: u64) -> Option<Hand> {
     let at = job.hands.iter().position(|hand| hand.item.number == number)?;
     let hand = job.hands.remove(at);
-    let progress = &mut job.record.progress;
-    match hand.by {
-        By::Ready => progress.pending = progress.pending.saturating_sub(1),
-        By::Worker { .. } | By::Agent { .. } => progress.running = progress.running.saturating_sub(1),
-    }
+    less(&mut job.record.progress, hand.status());
     Some(hand)
+}
+
+/// One item less stands there.
+pub(super) fn less(progress: &mut JobCounts, status: JobItemStatus) {
+    let count = match status {
+        JobItemStatus::Pending => &mut progress.pending,
+        JobItemStatus::Running => &mut progress.running,
+        JobItemStatus::Completed => &mut progress.completed,
+        JobItemStatus::Failed => &mut progress.failed,
+        JobItemStatus::Reported => &mut progress.reported,
+    };
+    *count = count.saturating_sub(1);
 }
 
 fn fail(job: &mut Job, now: Timestamp, fact: &JobItemFailed) {
@@ -219,7 +243,10 @@ fn fail(job: &mut Job, now: Timestamp, fact: &JobItemFailed) {
     let error = kept_failure(&fact.error);
     job.record.last_error = Some(error.clone());
     let Some(retry_at) = fact.retry_at.filter(|_| fact.will_retry) else {
-        job.record.progress.failed += 1;
+        match fact.status {
+            JobItemStatus::Reported => job.record.progress.reported += 1,
+            _ => job.record.progress.failed += 1,
+        }
         return;
     };
     job.record.progress.pending += 1;
@@ -254,24 +281,16 @@ fn retrying(job: &mut Job, event: &Event, fact: &JobItemRetrying) {
         return;
     }
     if let Some(item) = taken_up(fact, event.timestamp) {
-        if fact.was == JobItemStatus::Failed {
-            job.record.progress.failed = job.record.progress.failed.saturating_sub(1);
-            job.record.progress.pending += 1;
-        }
+        less(&mut job.record.progress, fact.was);
+        job.record.progress.pending += 1;
         job.again.insert(fact.number, item);
     }
 }
 
 /// The item of a fact that takes one up again which had ended.
 pub(super) fn taken_up(fact: &JobItemRetrying, now: Timestamp) -> Option<Item> {
-    Some(Item {
-        number: fact.number,
-        input: fact.input.clone()?,
-        attempts: fact.attempt_count,
-        last_error: fact.last_error.clone(),
-        checkpoint_refs: Vec::new(),
-        updated_at: now,
-    })
+    let item = Item::new(fact.number, fact.input.clone()?, now);
+    Some(Item { attempts: fact.attempt_count, last_error: fact.last_error.clone(), ..item })
 }
 
 fn end(

@@ -120,7 +120,7 @@ pub(super) fn check_created(fact: &JobCreated, context: &Context<'_>) -> Result<
         return Err(Refusal::invalid("a job needs an instruction, and at least one item at once and one attempt"));
     }
     if fact.max_runtime_ms == Some(0) {
-        return Err(Refusal::invalid("max_runtime_ms must be more than 0"));
+        return Err(Refusal::invalid("max_runtime must be more than 0"));
     }
     if fact.items.is_empty() {
         return Err(Refusal::invalid("a job needs at least one item; leave items out for one without arguments"));

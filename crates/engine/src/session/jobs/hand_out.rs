@@ -82,6 +82,7 @@ fn start(
         status: JobItemStatus::Running,
         number: item.number,
         attempt_count: item.attempts + 1,
+        cause: None,
         worker: None,
         lease: None,
     };

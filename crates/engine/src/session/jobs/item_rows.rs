@@ -12,6 +12,7 @@ pub(super) fn item_row(jobs: &Jobs, job_id: &JobId, event: &Event) -> Option<Job
     let number = match &event.fact {
         Fact::JobItemQueued(fact) => fact.number,
         Fact::JobItemStarted(fact) => fact.number,
+        Fact::JobItemReported(fact) => fact.number,
         Fact::JobItemCompleted(fact) => fact.number,
         Fact::JobItemFailed(fact) => fact.number,
         Fact::JobItemRetrying(fact) => fact.number,
@@ -30,7 +31,7 @@ pub(super) fn item_row(jobs: &Jobs, job_id: &JobId, event: &Event) -> Option<Job
 }
 
 fn handed_out(hand: &Hand) -> JobItem {
-    let at_work = hand.by != By::Ready;
+    let result = hand.result.clone();
     let (thread_id, turn_id, worker) = match &hand.by {
         By::Ready => (None, None, None),
         By::Worker { worker, .. } => (None, None, Some(worker.clone())),
@@ -39,15 +40,15 @@ fn handed_out(hand: &Hand) -> JobItem {
     JobItem {
         job_item_id: hand.item.input.job_item_id.clone(),
         number: hand.item.number,
-        status: if at_work { JobItemStatus::Running } else { JobItemStatus::Pending },
+        status: hand.status(),
         attempt_count: hand.item.attempts,
         retryable: hand.item.last_error.as_ref().is_none_or(|error| error.retryable),
         run_id: Some(hand.run_id.clone()),
         thread_id,
         turn_id,
         worker,
-        summary: None,
-        output_refs: Vec::new(),
+        summary: result.as_ref().and_then(|result| result.summary.clone()),
+        output_refs: result.map(|result| result.output_refs).unwrap_or_default(),
         last_error: hand.item.last_error.clone(),
         updated_at: hand.item.updated_at,
     }
@@ -98,7 +99,7 @@ fn ended(event: &Event) -> Option<JobItem> {
             (item.status, item.number, item.attempt_count) = (fact.status, fact.number, fact.attempt_count);
             (item.worker, item.retryable) = (fact.worker.clone(), fact.error.retryable);
             item.last_error = Some(kept_failure(&fact.error));
-            item.output_refs = fact.output_refs.clone();
+            (item.summary, item.output_refs) = (fact.summary.clone(), fact.output_refs.clone());
         }
         _ => return None,
     }

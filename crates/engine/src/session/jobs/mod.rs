@@ -28,6 +28,7 @@ mod stop;
 mod tally;
 mod timers;
 mod turn_ended;
+mod turn_recovered;
 
 pub(super) use apply::apply;
 pub(super) use cancel_job::cancel_for_task;
@@ -41,3 +42,4 @@ pub use schedules::{create_schedule, end_schedule};
 pub use state::Jobs;
 pub(super) use timers::fire_timer;
 pub(super) use turn_ended::turn_ended;
+pub(super) use turn_recovered::turn_recovered;

@@ -84,9 +84,10 @@ fn refuse_unended(open: Option<&Job>, ended: &EndedItem<'_>) -> Result<(), Refus
     // A job that goes on for single items does not come to those it never came to.
     let comes = |job: &Job| job.before.is_none() && number > job.record.item_cursor;
     let at_work = open.is_some_and(|job| job.item(number).is_some() || comes(job));
-    if at_work || !matches!(status, JobItemStatus::Failed | JobItemStatus::Pending) {
-        return Err(Refusal::precondition("only an item that failed, or that its job never came to, can be retried")
-            .with("status", serde_json::to_value(status).unwrap_or_default()));
+    if at_work || !matches!(status, JobItemStatus::Failed | JobItemStatus::Reported | JobItemStatus::Pending) {
+        let why =
+            "only an item that failed, was cut off behind its report, or that its job never came to can be retried";
+        return Err(Refusal::precondition(why).with("status", serde_json::to_value(status).unwrap_or_default()));
     }
     Ok(())
 }

@@ -223,6 +223,7 @@ fn job_of(event: &Event) -> Option<&JobId> {
             | Fact::JobProgress(_)
             | Fact::JobItemQueued(_)
             | Fact::JobItemStarted(_)
+            | Fact::JobItemReported(_)
             | Fact::JobItemCompleted(_)
             | Fact::JobItemFailed(_)
             | Fact::JobItemRetrying(_)

@@ -1,8 +1,8 @@
 //! Items as runs of workers outside the process. The lease and its token are the same as for tasks (`workers`); here is
 //! what a claim, a report and an end mean to an item and its job.
 
-use factum_model::commands::{ClaimedRun, CompleteRun, FailRun, ReleaseRun, ReportRun, RunResult};
-use factum_model::events::{JobItemStarted, RunReleased};
+use factum_model::commands::{ClaimedRun, CompleteRun, FailRun, ReleaseRun, ReportRun, ReportedResult, RunResult};
+use factum_model::events::{JobItemReported, JobItemStarted, RunReleased};
 use factum_model::id::RunId;
 use factum_model::job::JobItemStatus;
 use factum_model::task::{AttemptStatus, Lease};
@@ -32,6 +32,7 @@ pub(in super::super) fn claim_run(
         status: JobItemStatus::Running,
         number: hand.item.number,
         attempt_count: hand.item.attempts + 1,
+        cause: None,
         worker: Some(context.caller.to_owned()),
         lease: Some(lease),
     };
@@ -58,6 +59,7 @@ fn claimed(job: &Job, hand: &Hand, lease_token: u64, lease_ms: u64, context: &Co
         scope: None,
         constraints: None,
         input_refs: input.input_ref.iter().chain(&record.input_refs).cloned().collect(),
+        output_schema_ref: record.output_schema_ref.clone(),
         checkpoint_refs: hand.item.checkpoint_refs.clone(),
         timeout_at: job.deadline,
         metadata: Metadata::new(),
@@ -70,8 +72,25 @@ pub(in super::super) fn report_run(
     context: &mut Context<'_>,
 ) -> Result<Decision<RunResult>, Refusal> {
     let (job, hand) = held(state, &command.run_id, command.lease_token, context)?;
-    let events = reported(&hand_scope(job, hand), command, context)?;
+    let mut events = reported(&hand_scope(job, hand), command, context)?;
+    if let Some(result) = &command.result {
+        check_kept(&result.output_refs, context)?;
+        events.push(came_to(job, hand, result, context));
+        go_on(state, job, None, context, &mut events);
+    }
     Ok(answer(state, job, &command.run_id, AttemptStatus::Running, context, events))
+}
+
+fn came_to(job: &Job, hand: &Hand, result: &ReportedResult, context: &Context<'_>) -> NewEvent {
+    let fact = JobItemReported {
+        status: JobItemStatus::Reported,
+        number: hand.item.number,
+        attempt_count: hand.item.attempts,
+        worker: Some(context.caller.to_owned()),
+        summary: result.summary.clone(),
+        output_refs: result.output_refs.clone(),
+    };
+    NewEvent::new(hand_scope(job, hand), fact)
 }
 
 pub(in super::super) fn complete_run(
@@ -81,7 +100,11 @@ pub(in super::super) fn complete_run(
 ) -> Result<Decision<RunResult>, Refusal> {
     let (job, hand) = held(state, &command.run_id, command.lease_token, context)?;
     check_kept(&command.output_refs, context)?;
-    let outcome = Outcome::Completed { summary: command.summary.clone(), output_refs: command.output_refs.clone() };
+    let said = command.summary.is_some() || !command.output_refs.is_empty();
+    let outcome = match hand.result.clone().filter(|_| !said) {
+        Some(ReportedResult { summary, output_refs }) => Outcome::Completed { summary, output_refs },
+        None => Outcome::Completed { summary: command.summary.clone(), output_refs: command.output_refs.clone() },
+    };
     let mut events = Vec::new();
     settle(state, job, hand, outcome, None, context, &mut events);
     Ok(answer(state, job, &command.run_id, AttemptStatus::Completed, context, events))
@@ -129,8 +152,7 @@ pub(in super::super) fn expire_lease(
     let lost = state.jobs.run(run_id).filter(|(_, hand)| lease_of(hand).is_some_and(|lease| lease.token == token));
     if let Some((job, hand)) = lost {
         let error = failure("lost", "the worker was not heard of in time; whether it did the item is not known", true);
-        let outcome = Outcome::Failed { error, output_refs: Vec::new(), checkpoint_refs: Vec::new() };
-        settle(state, job, hand, outcome, None, context, &mut events);
+        settle(state, job, hand, Outcome::CutOff { error }, None, context, &mut events);
     }
     Ok(Decision { events, output: () })
 }

@@ -1,5 +1,6 @@
 //! What follows the end of an attempt: another one later, the next item now, progress, the end of the job.
 
+use factum_model::commands::ReportedResult;
 use factum_model::events::{JobCancelled, JobCompleted, JobFailed, JobItemCompleted, JobItemFailed, JobProgress};
 use factum_model::id::ThreadId;
 use factum_model::job::{JobCounts, JobItemStatus, JobStatus};
@@ -22,8 +23,19 @@ const RETRY_DELAY_MS_MAX: u64 = 60_000;
 
 /// How an attempt ended.
 pub(super) enum Outcome {
-    Completed { summary: Option<String>, output_refs: Vec<String> },
-    Failed { error: Failure, output_refs: Vec<String>, checkpoint_refs: Vec<String> },
+    Completed {
+        summary: Option<String>,
+        output_refs: Vec<String>,
+    },
+    Failed {
+        error: Failure,
+        output_refs: Vec<String>,
+        checkpoint_refs: Vec<String>,
+    },
+    /// Its worker vanished, or the job was stopped: what it had reported is what it came to.
+    CutOff {
+        error: Failure,
+    },
 }
 
 /// Ends an attempt and goes on with the job. `freed` as for [`hand_out`].
@@ -86,21 +98,41 @@ pub(super) fn ended(job: &Job, hand: &Hand, outcome: Outcome, context: &Context<
             let retry_at = retry_at(job, hand, &error, context.now);
             let will_retry = retry_at.is_some();
             let status = if will_retry { JobItemStatus::Pending } else { JobItemStatus::Failed };
-            NewEvent::new(
-                scope,
-                JobItemFailed {
-                    status,
+            let fact = JobItemFailed {
+                status,
+                number,
+                attempt_count,
+                worker,
+                error,
+                will_retry,
+                retry_at,
+                summary: None,
+                output_refs,
+                checkpoint_refs,
+            };
+            NewEvent::new(scope, fact)
+        }
+        Outcome::CutOff { error } => match hand.result.clone() {
+            None => {
+                let outcome = Outcome::Failed { error, output_refs: Vec::new(), checkpoint_refs: Vec::new() };
+                ended(job, hand, outcome, context)
+            }
+            Some(ReportedResult { summary, output_refs }) => {
+                let fact = JobItemFailed {
+                    status: JobItemStatus::Reported,
                     number,
                     attempt_count,
                     worker,
                     error,
-                    will_retry,
-                    retry_at,
+                    will_retry: false,
+                    retry_at: None,
+                    summary,
                     output_refs,
-                    checkpoint_refs,
-                },
-            )
-        }
+                    checkpoint_refs: Vec::new(),
+                };
+                NewEvent::new(scope, fact)
+            }
+        },
     }
 }
 
@@ -115,7 +147,7 @@ pub(super) fn hand_scope(job: &Job, hand: &Hand) -> Scope {
 
 /// When the next attempt may begin, where there is one: the failure may be retried, attempts are left, and the job goes on.
 fn retry_at(job: &Job, hand: &Hand, error: &Failure, now: Timestamp) -> Option<Timestamp> {
-    let attempts = hand.item.attempts;
+    let attempts = hand.item.tries();
     if !error.retryable || attempts >= job.record.max_item_attempts || job.stopping.is_some() {
         return None;
     }
@@ -132,8 +164,12 @@ fn finished(job: &Job, tally: Tally<'_>) -> NewEvent {
         return stopped(job, &job.record.requested_by, reason, before, progress);
     }
     if progress.completed == 0 {
+        let reported = match progress.reported {
+            0 => String::new(),
+            count => format!("; {count} reported a result that was never handed in"),
+        };
         let last = last_error.map_or_else(String::new, |error| format!("; the last one failed: {}", error.message));
-        let error = failure("items_failed", &format!("no item completed{last}"), true);
+        let error = failure("items_failed", &format!("no item completed{reported}{last}"), true);
         return NewEvent::new(job_scope(job), JobFailed { status: JobStatus::Failed, error, progress });
     }
     let summary = Some(format!("{} of {} items completed", progress.completed, progress.total));
@@ -150,7 +186,7 @@ pub(super) fn stopped(job: &Job, by: &str, reason: Option<&str>, becomes: JobSta
         }
         _ => {
             let category = if becomes == JobStatus::TimedOut { "timeout" } else { "items_failed" };
-            let error = failure(category, reason.unwrap_or("the job took longer than max_runtime_ms"), true);
+            let error = failure(category, reason.unwrap_or("the job took longer than max_runtime"), true);
             NewEvent::new(scope, JobFailed { status: becomes, error, progress })
         }
     }

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use factum_model::commands::ReportedResult;
 use factum_model::id::*;
-use factum_model::job::{JobItemInput, JobRecord, JobStatus, ScheduleRecord};
+use factum_model::job::{JobItemInput, JobItemStatus, JobRecord, JobStatus, ScheduleRecord};
 use factum_model::task::Lease;
 use factum_model::value::Failure;
 use factum_model::{Scope, Timestamp};
@@ -82,6 +83,9 @@ pub(super) struct Item {
     pub(super) input: JobItemInput,
     /// Attempts that began.
     pub(super) attempts: u32,
+    /// Those of them that carried on what a crash cut off.
+    #[serde(default)]
+    pub(super) recoveries: u32,
     pub(super) last_error: Option<Failure>,
     /// Where the attempt before left off.
     pub(super) checkpoint_refs: Vec<String>,
@@ -96,6 +100,9 @@ pub(super) struct Hand {
     pub(super) attempt_id: AttemptId,
     pub(super) since: Timestamp,
     pub(super) by: By,
+    /// What its worker said it came to.
+    #[serde(default)]
+    pub(super) result: Option<ReportedResult>,
 }
 
 /// Who has an item.
@@ -177,6 +184,30 @@ impl Jobs {
             By::Ready | By::Worker { .. } => None,
         });
         (records, self.created, threads.collect())
+    }
+}
+
+impl Item {
+    /// An item that is handed out for the first time.
+    pub(super) fn new(number: u64, input: JobItemInput, now: Timestamp) -> Self {
+        let checkpoint_refs = Vec::new();
+        Self { number, input, attempts: 0, recoveries: 0, last_error: None, checkpoint_refs, updated_at: now }
+    }
+
+    /// The attempts that `max_item_attempts` counts: all but those that only carried on what a crash cut off.
+    pub(super) fn tries(&self) -> u32 {
+        self.attempts.saturating_sub(self.recoveries)
+    }
+}
+
+impl Hand {
+    /// Where its item stands.
+    pub(super) fn status(&self) -> JobItemStatus {
+        match (&self.by, &self.result) {
+            (By::Ready, _) => JobItemStatus::Pending,
+            (_, Some(_)) => JobItemStatus::Reported,
+            (_, None) => JobItemStatus::Running,
+        }
     }
 }
 

@@ -79,7 +79,7 @@ fn finish(job: &Job, stopping: &Stopping, context: &Context<'_>, events: &mut Ve
 
 /// An attempt that did not come to its own end. It is final for the job, and somebody may ask for another one.
 fn cut_off(stopping: &Stopping) -> Outcome {
-    Outcome::Failed { error: cause(stopping), output_refs: Vec::new(), checkpoint_refs: Vec::new() }
+    Outcome::CutOff { error: cause(stopping) }
 }
 
 fn cause(stopping: &Stopping) -> Failure {

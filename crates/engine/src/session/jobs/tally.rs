@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 
 use factum_model::events::ThreadOrigin;
 use factum_model::id::ThreadId;
-use factum_model::job::{JobCounts, JobItemStatus};
+use factum_model::job::{JobCounts, JobItemInput, JobItemStatus};
 use factum_model::value::Failure;
 use factum_model::{Fact, NewEvent};
 
+use super::apply::{less, taken_up};
 use super::state::{By, Item, Job};
 use crate::context::Context;
 
@@ -76,6 +77,11 @@ impl<'a> Tally<'a> {
                     self.leased += 1;
                 }
             }
+            Fact::JobItemReported(fact) => {
+                let hand = self.job.hand(fact.number);
+                hand.into_iter().for_each(|hand| less(&mut self.progress, hand.status()));
+                self.progress.reported += 1;
+            }
             Fact::JobItemCompleted(fact) => {
                 self.ended(fact.number);
                 self.progress.completed += 1;
@@ -83,21 +89,22 @@ impl<'a> Tally<'a> {
             Fact::JobItemFailed(fact) => {
                 self.ended(fact.number);
                 self.last_error = Some(fact.error.clone());
-                match fact.will_retry {
-                    true => (self.progress.pending, self.waiting) = (self.progress.pending + 1, self.waiting + 1),
-                    false => self.progress.failed += 1,
+                match fact.status {
+                    _ if fact.will_retry => {
+                        (self.progress.pending, self.waiting) = (self.progress.pending + 1, self.waiting + 1);
+                    }
+                    JobItemStatus::Reported => self.progress.reported += 1,
+                    _ => self.progress.failed += 1,
                 }
             }
             Fact::RunReleased(_) => self.released(event),
             Fact::JobItemRetrying(fact) => {
                 let waited = self.job.waiting.get(&fact.number).map(|(_, item)| item.clone());
                 self.waiting -= usize::from(waited.is_some());
-                let item = waited.or_else(|| super::apply::taken_up(fact, context.now));
+                let item = waited.or_else(|| taken_up(fact, context.now));
                 if let Some(item) = item {
-                    if fact.was == JobItemStatus::Failed {
-                        self.progress.failed = self.progress.failed.saturating_sub(1);
-                        self.progress.pending += 1;
-                    }
+                    less(&mut self.progress, fact.was);
+                    self.progress.pending += 1;
                     self.again.push(item);
                 }
             }
@@ -109,14 +116,8 @@ impl<'a> Tally<'a> {
     fn ended(&mut self, number: u64) {
         let Some(hand) = self.job.hand(number) else { return };
         self.in_hand -= 1;
-        match hand.by {
-            By::Ready => self.progress.pending = self.progress.pending.saturating_sub(1),
-            By::Worker { .. } => self.leased -= 1,
-            By::Agent { .. } => {}
-        }
-        if hand.by != By::Ready {
-            self.progress.running = self.progress.running.saturating_sub(1);
-        }
+        self.leased -= usize::from(matches!(hand.by, By::Worker { .. }));
+        less(&mut self.progress, hand.status());
     }
 
     fn released(&mut self, event: &NewEvent) {
@@ -135,14 +136,7 @@ impl<'a> Tally<'a> {
 
     /// Items to hand out next, at most `limit`: those to be tried again first, then those that were never begun.
     pub(super) fn next(&self, limit: usize, context: &Context<'_>) -> Vec<Item> {
-        let new = |(input, number): (&factum_model::job::JobItemInput, u64)| Item {
-            number,
-            input: input.clone(),
-            attempts: 0,
-            last_error: None,
-            checkpoint_refs: Vec::new(),
-            updated_at: context.now,
-        };
+        let new = |(input, number): (&JobItemInput, u64)| Item::new(number, input.clone(), context.now);
         // What this commit handed out already stands in front, so few are passed over.
         let fresh = |number: &u64| !self.handed.contains(number);
         let kept = self.job.again.values().filter(|item| fresh(&item.number)).take(limit);

@@ -73,7 +73,7 @@ fn time_out(
     match &job.stopping {
         Some(stopping) => give_up(state, job, stopping, context, events),
         None => {
-            let reason = Some("the job took longer than max_runtime_ms".to_owned());
+            let reason = Some("the job took longer than max_runtime".to_owned());
             let stopping = Stopping { by: context.caller.to_owned(), reason, becomes: JobStatus::TimedOut };
             stop(state, shell, job, &stopping, context, events);
         }

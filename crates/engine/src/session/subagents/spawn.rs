@@ -27,7 +27,9 @@ pub fn spawn_subagent(
 ) -> Result<Decision<SpawnSubagentResult>, Refusal> {
     let shell = require_session(state)?;
     let parent = Parent::find(state, command)?;
-    require_takes_helpers(state, recalled, command.parent_task_id.as_ref())?;
+    // A child that works on a task is spawned for it, where no other is named.
+    let for_task = command.parent_task_id.as_ref().or(command.task_id.as_ref());
+    require_takes_helpers(state, recalled, for_task)?;
     require_known(state, recalled, command.task_id.as_ref())?;
     check_bounds(state, &parent, command, context)?;
     let bounds = inherit(parent.subagent, command)?;
@@ -43,11 +45,11 @@ pub fn spawn_subagent(
     let thread_id = open_thread(state, &scope, agent, ThreadOrigin::Subagent, title, below, context, &mut events)?;
     let mut parent_scope = thread_scope(shell, &parent.thread.thread_id).subagent_id(&subagent_id);
     parent_scope.turn_id = command.parent_turn_id.clone();
-    parent_scope.task_id = command.parent_task_id.clone();
+    parent_scope.task_id = for_task.cloned();
     let fact = spawned(&parent, agent, &thread_id, bounds, command, context);
     let status = fact.status;
     events.push(NewEvent::new(parent_scope, fact));
-    if let Some(task_id) = &command.parent_task_id {
+    if let Some(task_id) = for_task {
         events.push(spawned_edge(state, &shell.session_id, task_id, &subagent_id, context)?);
         let by = context.caller.to_owned();
         let fact = delegated(DelegateKind::Subagent, subagent_id.as_str().to_owned(), by);

@@ -123,6 +123,8 @@ fn recall(tasks: &mut Tasks, row: &TaskRow) {
     insert(tasks, row.clone());
     if !is_open(row.status) && tasks.open_below(&task_id) == 0 {
         retire(tasks, task_id);
+    } else {
+        graph::mark_cancelled(tasks, &task_id);
     }
 }
 
@@ -341,6 +343,7 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
         }
     }
     *tasks.counts.entry(status).or_default() += 1;
+    graph::mark_cancelled(tasks, task_id);
     match (is_open(before), is_open(status)) {
         (true, false) => end(tasks, task_id, at),
         (false, true) => reopen(tasks, task_id),

@@ -10,10 +10,10 @@ use factum_model::value::Metadata;
 use factum_model::{ErrorCode, NewEvent, Refusal};
 
 use super::draft::Draft;
-use super::graph::{is_cancelled, lineage};
+use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, refuse_cycle, room};
 use super::start_task::{Start, start};
-use super::state::is_open;
+use super::state::{Task, is_open};
 use crate::context::{Context, Decision, check};
 use crate::session::create_session;
 use crate::session::state::SessionState;
@@ -109,22 +109,17 @@ fn check_place(state: &SessionState, command: &CreateTask) -> Result<(), Refusal
 /// Where in the graph it goes: the root it belongs to, or none where it is its own.
 fn place(draft: &mut Draft<'_, '_>, command: &CreateTask) -> Result<Option<TaskId>, Refusal> {
     let Some(parent) = &command.parent_task_id else { return Ok(None) };
-    let parent = draft.require(parent)?.row;
-    // One look at each task above: graphs are deep.
-    let mut depth = 1;
-    for above in lineage(&draft.tasks, &parent.task_id) {
-        if is_cancelled(above) {
-            return Err(Refusal::precondition("no task is added below one that is being cancelled")
-                .with("status", parent.status.as_str())
-                .with("cancelled_task_id", above.task_id.as_str()));
-        }
-        depth += 1;
+    let Task { row: parent, above, .. } = draft.require(parent)?;
+    if let Some(cancelled) = cancelled_above(&draft.tasks, &parent.task_id) {
+        return Err(Refusal::precondition("no task is added below one that is being cancelled")
+            .with("status", parent.status.as_str())
+            .with("cancelled_task_id", cancelled.as_str()));
     }
     if !is_open(parent.status) {
         return Err(Refusal::precondition("the parent has ended").with("status", parent.status.as_str()));
     }
     check("task_edges", parent.edges as usize + 1, draft.context.limits.task_edges_max)?;
-    check("task_depth", depth, draft.context.limits.task_depth_max)?;
+    check("task_depth", above as usize + 2, draft.context.limits.task_depth_max)?;
     Ok(Some(parent.root_task_id))
 }
 

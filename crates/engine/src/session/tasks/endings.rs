@@ -69,6 +69,7 @@ pub(super) fn retire(tasks: &mut Tasks, task_id: TaskId) {
     if tasks.ended.contains(&task_id) {
         return;
     }
+    tasks.cancelled.remove(&task_id);
     tasks.ended.push_back(task_id);
     if tasks.ended.len() > ENDED_KEPT_MAX {
         let gone = tasks.ended.pop_front().and_then(|oldest| tasks.tasks.remove(&oldest));

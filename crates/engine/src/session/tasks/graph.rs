@@ -36,7 +36,7 @@ pub(super) fn apply_edge(tasks: &mut Tasks, fact: &TaskDependencyUpdated, at: Ti
             }
             adopt(tasks, &edge.from, &to);
             let root = tasks.get(&edge.from).map(|task| task.row.root_task_id.clone());
-            set_root(tasks, &to, &root.unwrap_or_else(|| edge.from.clone()));
+            move_below(tasks, &to, &root.unwrap_or_else(|| edge.from.clone()));
         }
         (Relationship::Parent, EdgeChange::Removed, Some(to)) => {
             count(tasks, &edge.from, &to, false);
@@ -45,7 +45,7 @@ pub(super) fn apply_edge(tasks: &mut Tasks, fact: &TaskDependencyUpdated, at: Ti
                 task.row.parent_task_id = None;
             }
             retire_from(tasks, &edge.from);
-            set_root(tasks, &to, &to);
+            move_below(tasks, &to, &to);
         }
         (relationship, change, _) => apply_other(tasks, edge, relationship, change),
     }
@@ -76,6 +76,10 @@ fn apply_other(tasks: &mut Tasks, edge: &Edge, relationship: Relationship, chang
 /// A child below a task.
 pub(super) fn adopt(tasks: &mut Tasks, parent: &TaskId, child: &TaskId) {
     count(tasks, parent, child, true);
+    let above = above_child(tasks, parent);
+    if let Some(task) = tasks.get_mut(child) {
+        task.above = above;
+    }
     attach(tasks, child);
 }
 
@@ -84,7 +88,7 @@ pub(super) fn rejoin(tasks: &mut Tasks, task_id: &TaskId) {
     attach(tasks, task_id);
     let parent = tasks.get(task_id).and_then(|task| tasks.get(task.row.parent_task_id.as_ref()?));
     if let Some(root) = parent.map(|parent| parent.row.root_task_id.clone()) {
-        set_root(tasks, task_id, &root);
+        move_below(tasks, task_id, &root);
     }
 }
 
@@ -97,6 +101,7 @@ pub(super) fn attach(tasks: &mut Tasks, task_id: &TaskId) {
             return;
         };
         tasks.ended.retain(|ended| *ended != parent);
+        mark_cancelled(tasks, &parent);
         let known = tasks.children.entry(parent.clone()).or_default().insert(below).is_some();
         if known {
             return;
@@ -121,13 +126,21 @@ fn unblock(tasks: &mut Tasks, from: &TaskId, to: &TaskId) {
     leave(&mut tasks.agenda.unblock, to, from);
 }
 
-/// Says which graph a task and everything below it that is in the state belong to.
-fn set_root(tasks: &mut Tasks, task_id: &TaskId, root: &TaskId) {
+/// Says which graph a task and everything below it that is in the state belong to, and how deep in it they are.
+fn move_below(tasks: &mut Tasks, task_id: &TaskId, root: &TaskId) {
     for task_id in subtree(tasks, task_id) {
+        let parent = tasks.get(&task_id).and_then(|task| task.row.parent_task_id.as_ref());
+        let above = parent.map_or(0, |parent| above_child(tasks, parent));
         if let Some(task) = tasks.get_mut(&task_id) {
             task.row.root_task_id = root.clone();
+            task.above = above;
         }
     }
+}
+
+/// How many tasks are above a child of this one.
+fn above_child(tasks: &Tasks, parent: &TaskId) -> u32 {
+    tasks.get(parent).map_or(1, |parent| parent.above.saturating_add(1))
 }
 
 /// A task and everything below it on the way to what is open, parents first.
@@ -143,19 +156,32 @@ pub(super) fn subtree(tasks: &Tasks, task_id: &TaskId) -> Vec<TaskId> {
 }
 
 /// A task and those above it, nearest first. Those above an open task never leave the state.
-pub(super) fn lineage<'a>(tasks: &'a Tasks, task_id: &TaskId) -> impl Iterator<Item = &'a TaskRow> {
+fn lineage<'a>(tasks: &'a Tasks, task_id: &TaskId) -> impl Iterator<Item = &'a TaskRow> {
     let row = |task_id: &TaskId| tasks.get(task_id).map(|task| &task.row);
     std::iter::successors(row(task_id), move |below| row(below.parent_task_id.as_ref()?))
 }
 
 /// Whether nothing may be added below a task any more.
-pub(super) fn is_cancelled(row: &TaskRow) -> bool {
+fn is_cancelled(row: &TaskRow) -> bool {
     matches!(row.status, TaskStatus::Cancelling | TaskStatus::Cancelled)
 }
 
-/// The task above which nothing may be added any more, or the one itself: it or one above it is being cancelled.
+/// The task below which nothing may be added any more: this one, or the nearest above it that is being cancelled. Graphs are
+/// deep, so those above are looked at only where one of them may be.
 pub(super) fn cancelled_above(tasks: &Tasks, task_id: &TaskId) -> Option<TaskId> {
-    lineage(tasks, task_id).find(|row| is_cancelled(row)).map(|row| row.task_id.clone())
+    let reach = if tasks.cancelled.is_empty() { 1 } else { usize::MAX };
+    lineage(tasks, task_id).take(reach).find(|row| is_cancelled(row)).map(|row| row.task_id.clone())
+}
+
+/// Notes whether a task is among those that nothing is added below. One that ended with nothing open below it is not: whoever
+/// adds something below it looks at it first.
+pub(super) fn mark_cancelled(tasks: &mut Tasks, task_id: &TaskId) {
+    let cancelled = tasks.get(task_id).is_some_and(|task| is_cancelled(&task.row));
+    if cancelled && !tasks.ended.contains(task_id) {
+        tasks.cancelled.insert(task_id.clone());
+    } else if !tasks.cancelled.is_empty() {
+        tasks.cancelled.remove(task_id);
+    }
 }
 
 /// Whether `first` waits for `last`, directly or through others: a blocked task waits for its blockers, a parent for its

@@ -8,7 +8,7 @@ use factum_model::task::*;
 
 use super::create_task::{BEHIND, open_blockers};
 use super::draft::Draft;
-use super::graph::{cancelled_above, lineage, subtree, waits_for};
+use super::graph::{cancelled_above, subtree, waits_for};
 use super::moves::may_move;
 use crate::context::{Context, Decision, check};
 use crate::session::state::SessionState;
@@ -86,7 +86,7 @@ fn link_parent(draft: &mut Draft<'_, '_>, from: &TaskId, to: &str, command: &Lin
     room(draft, &child.row)?;
     let below = subtree(&draft.tasks, &to);
     check("subtree_tasks", below.len(), SUBTREE_MAX)?;
-    let depth = lineage(&draft.tasks, from).count() + height(draft, &to);
+    let depth = parent.above as usize + 1 + height(draft, &to);
     check("task_depth", depth, draft.context.limits.task_depth_max)?;
     let reason = command.reason.clone();
     add_edge(draft, from, to.as_str(), Relationship::Parent, EdgeStatus::Active, reason, EdgeChange::Added);

@@ -91,6 +91,7 @@ fn claimed(task: &Task, token: u64, expires: Timestamp, timeout_at: Option<Times
         scope: row.scope,
         constraints: row.constraints,
         input_refs: attempt.input_refs,
+        output_schema_ref: None,
         checkpoint_refs: attempt.checkpoint_refs,
         timeout_at,
         metadata: row.metadata,
@@ -118,6 +119,9 @@ pub(in super::super) fn report_run(
 ) -> Result<Decision<RunResult>, Refusal> {
     if let Some(progress) = &command.progress {
         check_progress(progress, context)?;
+    }
+    if command.result.is_some() {
+        return Err(Refusal::invalid("result is for items of jobs; what a task's run came to is said by complete_run"));
     }
     let mut draft = Draft::of(state, &[], context)?;
     let row = held(&draft, &command.run_id, command.lease_token)?.row;

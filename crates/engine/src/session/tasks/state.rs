@@ -34,6 +34,9 @@ pub struct Tasks {
     pub(super) turns: OrdMap<TurnId, TaskId>,
     /// Those that ended and have nothing open below them, in that order.
     pub(super) ended: Vector<TaskId>,
+    /// Those that are cancelled, or being so, and are not among them: only below these may there be something that nothing is
+    /// added to. Almost always none, so that nobody has to look at everything above a task to know.
+    pub(super) cancelled: OrdSet<TaskId>,
     /// How many tasks stand where, those that left included.
     pub(super) counts: OrdMap<TaskStatus, u64>,
     #[serde(default, skip_serializing_if = "Helpers::is_empty")]
@@ -91,6 +94,8 @@ pub(super) enum Spilled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) row: TaskRow,
+    /// How many tasks are above it. True of what is open; what ended may have been moved with what is above it.
+    pub(super) above: u32,
     /// Tasks that have to complete first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) blockers: BTreeMap<TaskId, Since>,
@@ -226,7 +231,7 @@ impl Task {
     /// A task of which there is nothing but its row.
     pub(super) fn at_rest(row: TaskRow) -> Self {
         let (blockers, due) = Default::default();
-        Self { row, blockers, lease: None, ready_since: None, paused_from: None, due, left: None }
+        Self { row, above: 0, blockers, lease: None, ready_since: None, paused_from: None, due, left: None }
     }
 
     /// The attempt without an outcome.

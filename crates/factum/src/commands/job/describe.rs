@@ -27,7 +27,8 @@ pub(super) fn title(job: &JobRecord) -> String {
 pub(super) fn counts(counts: &JobCounts) -> String {
     let ended = ended(counts);
     let kinds = [
-        (counts.completed + counts.reported, "completed"),
+        (counts.completed, "completed"),
+        (counts.reported, "reported"),
         (counts.failed, "failed"),
         (counts.running, "running"),
         (counts.pending, "pending"),
@@ -40,7 +41,7 @@ pub(super) fn counts(counts: &JobCounts) -> String {
 
 /// How many items have ended.
 pub(super) fn ended(counts: &JobCounts) -> u64 {
-    counts.completed + counts.reported + counts.failed
+    counts.ended()
 }
 
 pub(super) fn failure(error: &Failure) -> String {

@@ -2,7 +2,7 @@
 //!
 //! The counts are those of the last fact that had any, moved on by the items that began and ended since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use clap::Args;
@@ -63,7 +63,11 @@ pub(super) async fn run(watch: &Watch, here: &Here) -> Result<Exit> {
     if !here.output.is_json() {
         here.output.line(batch.stand(glyphs))?;
     }
-    Ok(if batch.status == JobStatus::Completed && batch.counts.failed == 0 { Exit::Ok } else { Exit::Findings })
+    Ok(if batch.status == JobStatus::Completed && batch.counts.completed == batch.counts.total {
+        Exit::Ok
+    } else {
+        Exit::Findings
+    })
 }
 
 /// What is read of an event.
@@ -102,12 +106,15 @@ struct Batch {
     counts: JobCounts,
     /// What is being done: who does it, and which attempt it is.
     running: BTreeMap<JobItemId, String>,
+    /// Those of them whose worker said what they came to.
+    reported: BTreeSet<JobItemId>,
 }
 
 impl Batch {
     fn new(job: JobRecord) -> Self {
         let name = title(&job);
-        Self { job_id: job.job_id, name, status: job.status, counts: job.progress, running: BTreeMap::new() }
+        let (status, counts) = (job.status, job.progress);
+        Self { job_id: job.job_id, name, status, counts, running: BTreeMap::new(), reported: BTreeSet::new() }
     }
 
     /// Takes an event in. Nothing where it is not about the batch.
@@ -153,6 +160,13 @@ impl Batch {
                 }
                 tell("running", describe_run(payload, attempt), Weight::Step)
             }
+            "reported" => {
+                if self.reported.insert(item.clone()) {
+                    self.counts.running = self.counts.running.saturating_sub(1);
+                    self.counts.reported += 1;
+                }
+                tell("reported", payload["summary"].as_str().map(shorten).unwrap_or_default(), Weight::Step)
+            }
             "completed" => {
                 self.leave(item);
                 self.counts.completed += 1;
@@ -161,12 +175,13 @@ impl Batch {
             "failed" => {
                 self.leave(item);
                 let again = payload["will_retry"].as_bool() == Some(true);
-                let (count, more) = match again {
-                    true => (&mut self.counts.pending, "; it is tried again"),
-                    false => (&mut self.counts.failed, ""),
+                let (word, count, more) = match payload["status"].as_str() {
+                    _ if again => ("failed", &mut self.counts.pending, "; it is tried again"),
+                    Some("reported") => ("reported", &mut self.counts.reported, "; its result was reported and stays"),
+                    _ => ("failed", &mut self.counts.failed, ""),
                 };
                 *count += 1;
-                tell("failed", format!("{}{more}", error(payload).unwrap_or_default()), Weight::End)
+                tell(word, format!("{}{more}", error(payload).unwrap_or_default()), Weight::End)
             }
             "retrying" => {
                 self.again(payload);
@@ -183,15 +198,19 @@ impl Batch {
             self.counts = counts;
         }
         self.status = job["status"].as_str().and_then(|word| parse(word).ok()).unwrap_or(self.status);
-        if payload["was"] == "failed" {
-            self.counts.failed = self.counts.failed.saturating_sub(1);
-            self.counts.pending += 1;
-        }
+        let was = match payload["was"].as_str() {
+            Some("failed") => &mut self.counts.failed,
+            Some("reported") => &mut self.counts.reported,
+            _ => return,
+        };
+        *was = was.saturating_sub(1);
+        self.counts.pending += 1;
     }
 
     fn leave(&mut self, item: &JobItemId) {
         self.running.remove(item);
-        self.counts.running = self.counts.running.saturating_sub(1);
+        let stood = if self.reported.remove(item) { &mut self.counts.reported } else { &mut self.counts.running };
+        *stood = stood.saturating_sub(1);
     }
 
     /// Where it stands, in a line.
@@ -271,6 +290,23 @@ mod tests {
             (batch.status, counts(&batch.counts)),
             (JobStatus::Completed, "3 of 3 items ended: 2 completed, 1 failed".into())
         );
+    }
+
+    #[test]
+    fn a_result_that_is_reported_stays_where_its_worker_is_lost() {
+        let mut batch = Batch::new(job("running", progress(1, 0, 0, 0)));
+        batch.saw(&event("job.item.started", Some("item_1"), json!({ "status": "running", "attempt_count": 1 })));
+        let reported = json!({ "status": "reported", "summary": "found it" });
+        let change = batch.saw(&event("job.item.reported", Some("item_1"), reported.clone())).unwrap();
+        assert_eq!(change.words, Some(("reported".into(), "item_1  found it".into())));
+        batch.saw(&event("job.item.reported", Some("item_1"), reported));
+        assert_eq!(counts(&batch.counts), "1 of 1 item ended: 1 reported");
+        let lost = json!({ "status": "reported", "error": { "category": "lost" }, "will_retry": false });
+        let change = batch.saw(&event("job.item.failed", Some("item_1"), lost)).unwrap();
+        assert_eq!(change.words, Some(("reported".into(), "item_1  lost; its result was reported and stays".into())));
+        assert_eq!(counts(&batch.counts), "1 of 1 item ended: 1 reported");
+        batch.saw(&event("job.item.retrying", Some("item_1"), json!({ "status": "pending", "was": "reported" })));
+        assert_eq!(serde_json::to_value(&batch.counts).unwrap(), progress(1, 0, 0, 0));
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub(super) struct Found {
 
 /// The tasks these filters let through, newest first, up to a number.
 pub(super) async fn find(filters: TaskFilters, max: usize, here: &Here) -> Result<Found> {
-    let mut command = ListTasks { filters, limit: None, cursor: None };
+    let mut command = ListTasks { filters, beside: TaskFilters::default(), limit: None, cursor: None };
     let mut tasks = Vec::new();
     loop {
         let left = u32::try_from(max - tasks.len()).unwrap_or(u32::MAX);

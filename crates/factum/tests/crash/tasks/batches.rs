@@ -91,7 +91,8 @@ async fn tend(hand: &mut Hand, job_id: &str, retried: &mut HashSet<String>, rng:
         }
         return false;
     }
-    let failed = seen["items"].as_array().unwrap().iter().find(|item| item["status"] == "failed");
+    let is_over = |item: &&Value| item["status"] == "failed" || item["status"] == "reported";
+    let failed = seen["items"].as_array().unwrap().iter().find(is_over);
     if let Some(item) = failed.filter(|_| rng.random_bool(0.5) && retried.insert(job_id.to_owned())) {
         let item_id = text(item, "job_item_id");
         let params = json!({ "job_id": job_id, "job_item_id": item_id, "idempotency_key": format!("retry {item_id}") });

@@ -71,7 +71,7 @@ pub(super) fn job_contradictions(before: &Value, after: &Value) -> Vec<String> {
     for (was, is) in was.iter().zip(is) {
         let less = was["attempt_count"].as_u64() > is["attempt_count"].as_u64();
         // An attempt that is given back does not count.
-        let given_back = was["status"] == "running";
+        let given_back = was["status"] == "running" || was["status"] == "reported";
         if was["job_item_id"] != is["job_item_id"]
             || (less && !given_back)
             || (was["status"] == "completed" && was != is)

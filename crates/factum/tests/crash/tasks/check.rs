@@ -315,8 +315,7 @@ fn check_timed(record: &Value, faults: &mut Vec<String>) {
     }
     let early = |attempt: &Value| {
         let policy = &attempt["retry_policy"];
-        let limit =
-            [&policy["timeout_ms"], &policy["inactivity_timeout_ms"]].into_iter().find_map(Value::as_i64).unwrap();
+        let limit = [&policy["timeout"], &policy["inactivity_timeout_ms"]].into_iter().find_map(Value::as_i64).unwrap();
         attempt["status"] != "timed_out" || millis(&attempt["ended_at"]) - millis(&attempt["started_at"]) < limit
     };
     if record["status"] != "timed_out" || attempts(record).len() != 2 || attempts(record).iter().any(early) {

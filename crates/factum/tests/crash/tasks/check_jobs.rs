@@ -24,9 +24,7 @@ pub(super) fn check(book: &Book, found: &Found, faults: &mut Vec<String>) {
     for retried in book.of("retry_job_item") {
         let again = events(found, text(&retried.params, "job_id"), &["job.item.retrying"]);
         let own = again.iter().filter(|event| event["sequence"].as_u64() <= retried.answer["sequence"].as_u64());
-        let own = own.filter(|event| {
-            event["job_item_id"] == retried.params["job_item_id"] && event["payload"]["was"] == "failed"
-        });
+        let own = own.filter(|event| event["job_item_id"] == retried.params["job_item_id"] && was_over(event));
         if own.count() == 0 {
             faults.push(format!("the retry {} was acknowledged and is not in the log", retried.params));
         }
@@ -60,7 +58,7 @@ fn check_job(seen: &Value, found: &Found, faults: &mut Vec<String>) {
     let count = |status: &str| items.iter().filter(|item| item["status"] == status).count();
     let counts = json!({
         "total": items.len(), "pending": count("pending"), "running": 0, "completed": count("completed"),
-        "failed": count("failed"), "reported": 0,
+        "failed": count("failed"), "reported": count("reported"),
     });
     if job["progress"] != counts {
         faults.push(format!("{job_id} counts {}, its items are {counts}", job["progress"]));
@@ -70,7 +68,7 @@ fn check_job(seen: &Value, found: &Found, faults: &mut Vec<String>) {
         check_item(job_id, item, allowed, found, faults);
     }
     let took = millis(&job["ended_at"]) - millis(&job["started_at"]);
-    if let Some(limit) = job["max_runtime_ms"].as_i64().filter(|limit| status == "timed_out" && took < *limit) {
+    if let Some(limit) = job["max_runtime"].as_i64().filter(|limit| status == "timed_out" && took < *limit) {
         faults.push(format!("{job_id} timed out after {took} of {limit} ms"));
     }
 }
@@ -82,21 +80,28 @@ fn check_item(job_id: &str, item: &Value, allowed: u64, found: &Found, faults: &
     let count = |kind: &str| own.iter().filter(|event| event["type"] == kind).count() as u64;
     let (began, given_back, completed) =
         (count("job.item.started"), count("run.released"), count("job.item.completed"));
-    let by_hand = own.iter().filter(|event| event["payload"]["was"] == "failed").count() as u64;
+    let by_hand = own.iter().filter(|event| was_over(event)).count() as u64;
+    let recovered = own.iter().filter(|event| event["payload"]["cause"] == "crash_recovery").count() as u64;
     let (status, attempts) = (text(item, "status"), item["attempt_count"].as_u64().unwrap());
-    if attempts != began - given_back || attempts > allowed + by_hand {
+    if attempts != began - given_back || attempts > allowed + by_hand + recovered {
         faults.push(format!("{job_id}: {item} had {attempts} attempts, {began} began, {given_back} were given back"));
     }
     let last = own.last().map_or("never begun", |event| text(event, "type"));
     let fits = match status {
         "completed" => completed == 1 && last == "job.item.completed",
         "failed" => completed == 0 && last == "job.item.failed",
+        "reported" => completed == 0 && own.last().is_some_and(|event| event["payload"]["status"] == "reported"),
         "pending" => completed == 0 && last != "job.item.started",
         _ => false,
     };
     if !fits {
         faults.push(format!("{job_id}: {item}, and the log says {completed} times completed and last {last}"));
     }
+}
+
+/// Whether somebody took up an item again that had come to its end.
+fn was_over(event: &Value) -> bool {
+    ["failed", "reported"].iter().any(|was| event["payload"]["was"] == *was)
 }
 
 /// Between two firings there is a job, or a count, for every time that was due.

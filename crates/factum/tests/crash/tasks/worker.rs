@@ -63,6 +63,11 @@ async fn do_run(hand: &mut Hand, run: &Value, rng: &mut StdRng) {
             json!({ "progress": progress, "checkpoint_refs": [mark], "idempotency_key": format!("report {mark}") });
         drop(hand.write("report_run", said(report)).await);
     }
+    if !run["job_id"].is_null() && rng.random_bool(0.3) {
+        let result = json!({ "summary": mark, "output_refs": [mark] });
+        let report = json!({ "result": result, "idempotency_key": format!("result {mark}") });
+        drop(hand.write("report_run", said(report)).await);
+    }
     let failure = |retryable: bool| json!({ "error": { "category": "test", "message": mark, "retryable": retryable } });
     let (method, mut end) = match rng.random_range(0..100) {
         0..65 => ("complete_run", json!({ "summary": mark, "output_refs": [mark] })),

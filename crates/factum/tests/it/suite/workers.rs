@@ -26,6 +26,7 @@ impl Suite<'_> {
         self.completed_run().await;
         self.failed_and_given_back().await;
         self.late().await;
+        self.reported().await;
         self.events("work").await;
     }
 
@@ -77,6 +78,22 @@ impl Suite<'_> {
         let held = self.claimed("fourth").await;
         self.on_run("fail_run", &held, error).await;
         self.call("get_task", json!({ "task_id": "w2" })).await;
+    }
+
+    /// An item of a job whose result is reported before it is handed in.
+    async fn reported(&mut self) {
+        let job = json!({ "session_id": "work", "job_id": "wj", "instruction": "do it", "queue": "q" });
+        self.call("create_job", job).await;
+        let held = self.claimed("sixth").await;
+        self.on_run("report_run", &held, json!({ "result": { "summary": "found", "output_refs": ["out"] } })).await;
+        let read = self.call("get_job", json!({ "job_id": "wj" })).await;
+        assert_eq!(
+            (&read["items"][0]["status"], &read["job"]["progress"]["reported"]),
+            (&json!("reported"), &json!(1))
+        );
+        self.on_run("complete_run", &held, json!({})).await;
+        let read = self.call("get_job", json!({ "job_id": "wj" })).await;
+        assert_eq!((&read["items"][0]["status"], &read["items"][0]["summary"]), (&json!("completed"), &json!("found")));
     }
 
     async fn late(&mut self) {

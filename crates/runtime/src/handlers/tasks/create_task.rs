@@ -3,10 +3,10 @@
 use factum_engine::Context;
 use factum_engine::session::SessionState;
 use factum_engine::session::tasks::{create_task, keys};
-use factum_model::Refusal;
 use factum_model::commands::{CreateTask, CreateTaskResult};
 use factum_model::id::{SessionId, TaskId};
 use factum_model::task::TaskRow;
+use factum_model::{ErrorCode, Refusal};
 
 use super::{STALE_TRIES_MAX, is_stale, other_session};
 use crate::caller::Caller;
@@ -46,11 +46,20 @@ impl Handle<CreateTask> for Runtime {
             let decide = |state: &SessionState, context: &mut Context<'_>| {
                 create_task(state, &session_id, &agent, &rows, &command, context)
             };
+            let account = &caller.account;
             let decided = match target {
-                Some(_) => {
-                    self.execute(&caller.account, &session_id, &actor, &accept, decide).await.map(|(output, _)| output)
+                Some(_) => self.execute(account, &session_id, &actor, &accept, decide).await.map(|(output, _)| output),
+                None => self.begin(account, &session_id, &actor, &accept, decide).await,
+            };
+            let decided = match decided {
+                // A session that is named and missing comes to be, as with a turn that is submitted.
+                Err(refusal)
+                    if refusal.code == ErrorCode::NotFound
+                        && !self.is_there::<SessionState>(account, &session_id).await? =>
+                {
+                    self.begin(account, &session_id, &actor, &accept, decide).await
                 }
-                None => self.begin(&caller.account, &session_id, &actor, &accept, decide).await,
+                decided => decided,
             };
             match decided {
                 Err(refusal) if is_stale(&refusal) && tries < STALE_TRIES_MAX => {

@@ -43,7 +43,7 @@ pub(super) fn page_limit(limit: Option<u32>) -> Result<usize, Refusal> {
 impl Handle<ListTasks> for Runtime {
     async fn handle(&self, caller: &Caller, command: ListTasks) -> Result<ListTasksResult, Refusal> {
         let limit = page_limit(command.limit)?;
-        let filters = &command.filters;
+        let filters = &command.filters.or(command.beside);
         // A cursor is good for the filters it was made with.
         let purpose = format!("list_tasks/{}", digest_of(&serde_json::to_value(filters).unwrap_or_default()));
         let after = command.cursor.map(|cursor| self.0.secret.open(&purpose, &caller.account, &cursor)).transpose()?;

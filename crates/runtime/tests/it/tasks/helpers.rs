@@ -36,6 +36,23 @@ async fn whoever_works_for_a_task_holds_it_open_and_is_cancelled_with_it() {
 }
 
 #[tokio::test]
+async fn a_child_agent_that_works_on_a_task_is_spawned_for_it() {
+    let world = World::new().await;
+    let session_id = create(&world, json!({ "task_id": "t", "objective": "x", "status": "queued" })).await.session_id;
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let spawn =
+        json!({ "session_id": session_id, "subagent_id": "a", "task_id": "t", "agent": "waiting", "input": input });
+    call::<SpawnSubagent>(&world, spawn).await.unwrap();
+    let edges = get(&world, "t").await.relationships;
+    assert_eq!(edges[0].relationship, Relationship::SpawnedSubagent);
+    let refused = call::<CompleteTask>(&world, json!({ "task_id": "t" })).await.unwrap_err();
+    assert_eq!(refused.details["missing"][0]["kind"], "subagent");
+    call::<CancelTask>(&world, json!({ "task_id": "t", "propagation": "descendants" })).await.unwrap();
+    call::<FailTask>(&world, json!({ "task_id": "t", "error": { "category": "x" } })).await.unwrap();
+    until(&world, &session_id, "t", TaskStatus::Cancelled).await;
+}
+
+#[tokio::test]
 async fn a_restart_in_the_middle_of_a_turn_is_another_attempt() {
     let mut world = World::new().await;
     let params = json!({ "task_id": "t", "objective": "hello", "agent": "waiting", "status": "queued" });

@@ -1,5 +1,6 @@
 //! Tasks through the shell: found by id alone, listed by page, carried through restarts and timers.
 
+mod contract;
 mod graph;
 mod helpers;
 mod lists;

@@ -116,11 +116,14 @@ fn maps_mirror_tasks(tasks: &Tasks) {
     let helped = |task: &&Task| tasks.helpers.at_work(&task.row.task_id) > 0;
     for task in all().filter(|task| task.is_open() || helped(task)) {
         let mut below = task;
+        let mut above = 0;
         while let Some(parent) = &below.row.parent_task_id {
+            above += 1;
             children.entry(parent.clone()).or_default().insert(below.row.task_id.clone());
             below = tasks.get(parent).expect("what is above an open task is in the state");
         }
         assert_eq!(below.row.task_id, task.row.root_task_id, "the root of {}", task.row.task_id);
+        assert_eq!(task.above, above, "how many are above {}", task.row.task_id);
     }
     assert_eq!(tasks.children, children, "children");
 
@@ -143,6 +146,9 @@ fn maps_mirror_tasks(tasks: &Tasks) {
     let over = all().filter(|task| !task.is_open() && !children.contains_key(&task.row.task_id) && !helped(task));
     assert_eq!(ended, over.map(|task| &task.row.task_id).collect(), "ended");
     assert!(tasks.ended.len() <= ENDED_KEPT_MAX && tasks.ended.len() == ended.len());
+    let cancelled = |task: &&Task| matches!(task.row.status, TaskStatus::Cancelling | TaskStatus::Cancelled);
+    let cancelled = all().filter(cancelled).map(|task| &task.row.task_id).filter(|task_id| !ended.contains(task_id));
+    assert_eq!(tasks.cancelled.iter().collect::<BTreeSet<_>>(), cancelled.collect(), "cancelled");
 
     for agent in tasks.helpers.agents.values() {
         assert!(tasks.is_open(&agent.task_id) || agent.at_work, "{agent:?} rests and is nobody's");

@@ -114,6 +114,40 @@ fn one_item_is_retried_alone_while_the_job_goes_on_and_after_it_ended() {
 }
 
 #[test]
+fn a_crash_is_followed_by_an_attempt_that_carries_the_turn_on() {
+    let mut world = World::idle();
+    world.create_job(json!({ "job_id": "j1", "items": items(1), "max_item_attempts": 2 })).expect("created");
+    let before = world.item("j1", 1).expect("a row");
+    let story = world.recover();
+    let expected = ["job.item.failed", "job.item.retrying", "job.item.started"];
+    assert_eq!(story.iter().filter(|line| line.starts_with("job.")).collect::<Vec<_>>().len(), 3, "{story:?}");
+    assert!(expected.iter().all(|kind| story.iter().any(|line| line.starts_with(kind))), "{story:?}");
+    let after = world.item("j1", 1).expect("a row");
+    assert_eq!((after.status, after.attempt_count, &after.turn_id), (JobItemStatus::Running, 2, &before.turn_id));
+    assert_ne!(after.run_id, before.run_id);
+    assert_eq!(after.last_error.expect("why").category, "process_ended");
+    assert_eq!((world.counts("j1"), world.timers().len()), ([0, 1, 0, 0], 0));
+
+    // No policy counts it: the failure of the second attempt is the first.
+    assert_eq!(world.end_item("j1", 1, Some(retryable("overloaded")))[1], "job.item.failed i1 #2 overloaded again");
+    world.later(1_000);
+    assert!(world.fire_due().contains(&"job.item.started i1 #3".to_owned()));
+    assert_eq!(world.end_item("j1", 1, Some(retryable("overloaded")))[1], "job.item.failed i1 #3 overloaded over");
+}
+
+#[test]
+fn a_process_that_never_stays_up_does_not_fill_the_log_with_attempts() {
+    let mut world = World::idle();
+    world.limits.job_item_attempts_max = 3;
+    world.create_job(json!({ "job_id": "j1", "items": items(1) })).expect("created");
+    for expected in [2, 3, 3] {
+        world.recover();
+        assert_eq!(world.item("j1", 1).expect("a row").attempt_count, expected);
+    }
+    assert_eq!(world.end_item("j1", 1, None)[1..], ["job.item.completed i1 #3", "job.completed 0p 0r 1c 0f"]);
+}
+
+#[test]
 fn whoever_interrupts_an_item_has_its_thread() {
     let mut world = World::idle();
     world.create_job(json!({ "job_id": "j1", "items": items(2), "max_concurrency": 1 })).expect("created");

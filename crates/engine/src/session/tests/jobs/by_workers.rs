@@ -10,7 +10,7 @@ fn queued(count: usize, attempts: u32) -> World {
     let mut world = World::idle();
     let params = json!({
         "job_id": "j1", "items": items(count), "max_concurrency": 2, "max_item_attempts": attempts,
-        "queue": "render", "required_capabilities": ["gpu", "cuda"],
+        "queue": "render", "required_capabilities": ["gpu", "cuda"], "output_schema_ref": "schema:1",
     });
     world.create_job(params).expect("created");
     world
@@ -26,6 +26,7 @@ fn items_wait_as_runs_and_a_claim_is_a_lease() {
 
     let claimed = world.claim(&ready[0]).expect("claimed");
     assert_eq!((claimed.objective.as_str(), claimed.arguments), ("do it", Some(json!({ "n": 1 }))));
+    assert_eq!(claimed.output_schema_ref.as_deref(), Some("schema:1"));
     assert_eq!(claimed.lease_token, world.state.sequence, "the token is where the lease was given");
     assert_eq!((world.ready().len(), world.table("lease").count(), world.counts("j1")), (1, 1, [2, 1, 0, 0]));
     assert!(world.claim(&ready[0]).is_err(), "claimed once");
@@ -111,6 +112,87 @@ fn a_report_is_recorded_whole_or_not_at_all() {
     );
     let torn = json!({ "type": "tool.started", "payload": {} });
     assert!(report(json!([torn]))[0].starts_with("refused invalid_params: tool.started does not fit"));
+}
+
+#[test]
+fn a_result_is_reported_and_then_handed_in() {
+    let mut world = queued(2, 1);
+    let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+    let (run_id, token) = (&claimed.run_id, claimed.lease_token);
+    let reported = world.report_result(run_id, token);
+    assert_eq!(reported, ["job.item.reported i1 #1", "job.progress 1p 0r 0c 0f 1+"]);
+    assert_eq!((world.counts("j1"), world.record("j1").progress.reported), ([1, 0, 0, 0], 1));
+    let item = world.item("j1", 1).expect("a row");
+    assert_eq!((item.status, item.summary.as_deref()), (JobItemStatus::Reported, Some("found it")));
+    assert_eq!((item.output_refs, world.table("lease").count()), (vec!["out:1".to_owned()], 1), "it is still held");
+    assert!(world.retry_item("j1", 1)[0].starts_with("refused precondition_failed"), "it is at work");
+    assert_eq!(world.report_result(run_id, token), ["job.item.reported i1 #1"], "it may say more");
+    assert_eq!(world.record("j1").progress.reported, 1);
+
+    let params = json!({ "run_id": run_id, "lease_token": token });
+    let command: CompleteRun = serde_json::from_value(params).expect("params");
+    let told = told(world.decide(|state, context| workers::complete_run(state, &command, context)));
+    assert_eq!(told, ["job.item.completed i1 #1"]);
+    let item = world.item("j1", 1).expect("a row");
+    assert_eq!(
+        (item.status, item.summary.as_deref()),
+        (JobItemStatus::Completed, Some("found it")),
+        "as it was reported"
+    );
+    assert_eq!((world.counts("j1"), world.record("j1").progress.reported), ([1, 0, 1, 0], 0));
+}
+
+#[test]
+fn what_the_worker_says_last_counts_more_than_its_report() {
+    for (attempts, expected) in [(1, "job.item.failed i1 #1 broken over"), (2, "job.item.failed i1 #1 broken again")] {
+        let mut world = queued(1, attempts);
+        let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+        world.report_result(&claimed.run_id, claimed.lease_token);
+        assert_eq!(world.fail_run(&claimed.run_id, claimed.lease_token, true)[0], expected);
+        assert_eq!(world.record("j1").progress.reported, 0);
+    }
+    let mut world = queued(1, 1);
+    let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+    world.report_result(&claimed.run_id, claimed.lease_token);
+    world.release_run(&claimed.run_id, claimed.lease_token);
+    assert_eq!((world.counts("j1"), world.item("j1", 1).expect("a row").summary), ([1, 0, 0, 0], None));
+}
+
+#[test]
+fn a_worker_that_vanishes_behind_its_report_leaves_the_item_reported() {
+    let mut world = queued(2, 2);
+    let claimed = world.claim(&world.ready()[0].clone()).expect("claimed");
+    world.report_result(&claimed.run_id, claimed.lease_token);
+    assert_eq!(world.lose(&claimed.run_id, claimed.lease_token), ["job.item.failed i1 #1 lost reported"]);
+    let item = world.item("j1", 1).expect("a row");
+    assert_eq!((item.status, item.summary.as_deref()), (JobItemStatus::Reported, Some("found it")));
+    assert_eq!((item.output_refs, item.retryable), (vec!["out:1".to_owned()], true));
+
+    let other = world.claim(&world.ready()[0].clone()).expect("claimed");
+    world.report_result(&other.run_id, other.lease_token);
+    let told = world.lose(&other.run_id, other.lease_token);
+    assert_eq!(told, ["job.item.failed i2 #1 lost reported", "job.failed items_failed 0p 0r 0c 0f 2+"]);
+    let error = world.record("j1").last_error.expect("an error").message;
+    assert!(error.contains("2 reported a result that was never handed in"), "success is not inferred: {error}");
+
+    let told = world.retry_item("j1", 1);
+    assert_eq!(told, ["job.item.retrying i1 after #1 reopens", "job.started", "job.item.queued i1 #2"]);
+    assert_eq!((world.counts("j1"), world.record("j1").progress.reported), ([1, 0, 0, 0], 1));
+}
+
+#[test]
+fn a_job_that_is_stopped_keeps_what_was_reported() {
+    let mut world = queued(2, 1);
+    for run_id in world.ready() {
+        let claimed = world.claim(&run_id).expect("claimed");
+        if claimed.job_item_id == Some(id("i1")) {
+            world.report_result(&run_id, claimed.lease_token);
+        }
+    }
+    world.cancel_job("j1");
+    world.later(world.limits.job_settle_ms as i64);
+    let cut_off = ["job.item.failed i1 #1 interrupted reported", "job.item.failed i2 #1 interrupted over"];
+    assert_eq!(world.fire_due(), [cut_off[0], cut_off[1], "job.cancelled 0p 0r 0c 1f 1+"]);
 }
 
 #[test]

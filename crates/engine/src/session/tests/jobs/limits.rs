@@ -74,7 +74,8 @@ fn jobs_at_work_and_what_they_keep() {
     world.create_job(json!({ "job_id": "j3" })).expect("there is room again");
     assert_eq!(
         world.retry_item("j1", 1)[0],
-        "refused precondition_failed: only an item that failed, or that its job never came to, can be retried"
+        "refused precondition_failed: only an item that failed, was cut off behind its report, or that its job never came \
+         to can be retried"
     );
 
     let mut world = World::idle();

@@ -11,6 +11,10 @@ pub(super) enum At {
     /// Handed out; nobody has it yet.
     Ready,
     Running,
+    /// At work, with a result.
+    Reported,
+    /// Cut off behind its result.
+    LeftReported,
     /// Until then.
     Backoff(i64),
     Completed,
@@ -21,6 +25,8 @@ pub(super) enum At {
 pub(super) struct ModelItem {
     pub(super) at: At,
     pub(super) attempts: u32,
+    /// Attempts that a crash is the reason of.
+    recoveries: u32,
     /// It was handed out before, and goes first.
     pub(super) again: bool,
     /// The job will come to it by itself.
@@ -41,7 +47,7 @@ pub(super) struct ModelJob {
 
 impl ModelJob {
     pub(super) fn new(items: usize, concurrency: usize, attempts_max: u32, workers: bool) -> Self {
-        let item = ModelItem { at: At::Waits, attempts: 0, again: false, comes: true };
+        let item = ModelItem { at: At::Waits, attempts: 0, recoveries: 0, again: false, comes: true };
         let items = vec![item; items];
         let mut job = Self {
             items,
@@ -66,12 +72,12 @@ impl ModelJob {
 
     fn go_on(&mut self) {
         if self.status == JobStatus::Cancelling {
-            if self.count(|at| at == At::Running) == 0 {
+            if self.count(At::is_held) == 0 {
                 self.stop(JobStatus::Cancelled);
             }
             return;
         }
-        while self.count(|at| matches!(at, At::Ready | At::Running)) < self.concurrency {
+        while self.count(|at| at == At::Ready || at.is_held()) < self.concurrency {
             let waits = |item: &ModelItem| item.at == At::Waits && item.comes;
             let again = self.items.iter().position(|item| waits(item) && item.again);
             let Some(next) = again.or_else(|| self.items.iter().position(waits)) else { break };
@@ -83,7 +89,8 @@ impl ModelJob {
             }
         }
         let busy = |item: &ModelItem| {
-            matches!(item.at, At::Ready | At::Running | At::Backoff(_)) || item.at == At::Waits && item.comes
+            matches!(item.at, At::Ready | At::Running | At::Reported | At::Backoff(_))
+                || item.at == At::Waits && item.comes
         };
         if !self.items.iter().any(busy) {
             let undone = self.count(|at| at == At::Waits) > 0;
@@ -111,6 +118,30 @@ impl ModelJob {
         (item.at, item.attempts) = (At::Running, item.attempts + 1);
     }
 
+    pub(super) fn report(&mut self, item: usize) {
+        self.items[item].at = At::Reported;
+    }
+
+    /// The worker vanished.
+    pub(super) fn lose(&mut self, item: usize, now: i64) {
+        match self.items[item].at {
+            At::Reported => {
+                self.items[item].at = At::LeftReported;
+                self.go_on();
+            }
+            _ => self.fail(item, true, now),
+        }
+    }
+
+    /// Agents carry on what they were doing, each in another attempt.
+    pub(super) fn crash(&mut self, attempts_max: u32) {
+        if self.workers {
+            return;
+        }
+        let at_work = self.items.iter_mut().filter(|item| item.at == At::Running && item.attempts < attempts_max);
+        at_work.for_each(|item| (item.attempts, item.recoveries) = (item.attempts + 1, item.recoveries + 1));
+    }
+
     pub(super) fn complete(&mut self, item: usize) {
         self.items[item].at = At::Completed;
         self.go_on();
@@ -119,8 +150,9 @@ impl ModelJob {
     pub(super) fn fail(&mut self, item: usize, retryable: bool, now: i64) {
         let goes_on = self.status == JobStatus::Running;
         let item = &mut self.items[item];
-        let again = retryable && goes_on && item.attempts < self.attempts_max;
-        let wait = (1_000_i64 << (item.attempts - 1)).min(60_000);
+        let tries = item.attempts - item.recoveries;
+        let again = retryable && goes_on && tries < self.attempts_max;
+        let wait = (1_000_i64 << (tries - 1)).min(60_000);
         item.at = if again { At::Backoff(now + wait) } else { At::Failed };
         self.go_on();
     }
@@ -148,7 +180,13 @@ impl ModelJob {
     }
 
     fn give_up(&mut self) {
-        self.items.iter_mut().filter(|item| item.at == At::Running).for_each(|item| item.at = At::Failed);
+        for item in &mut self.items {
+            item.at = match item.at {
+                At::Running => At::Failed,
+                At::Reported => At::LeftReported,
+                at => at,
+            };
+        }
     }
 
     /// The time passes.
@@ -172,7 +210,8 @@ impl ModelJob {
     pub(super) fn retry(&mut self, number: usize) -> bool {
         let item = &self.items[number];
         let waits_for_ever = item.at == At::Waits && !item.comes;
-        if self.status == JobStatus::Cancelling || !(item.at == At::Failed || waits_for_ever) {
+        if self.status == JobStatus::Cancelling || !(matches!(item.at, At::Failed | At::LeftReported) || waits_for_ever)
+        {
             return false;
         }
         if !self.is_open() {
@@ -180,17 +219,23 @@ impl ModelJob {
             self.status = JobStatus::Running;
         }
         let item = &mut self.items[number];
-        (item.at, item.again, item.comes) = (At::Waits, true, true);
+        (item.at, item.again, item.comes, item.recoveries) = (At::Waits, true, true, 0);
         self.go_on();
         true
     }
 }
 
 impl At {
+    /// Whether somebody is at work on it.
+    pub(super) fn is_held(self) -> bool {
+        matches!(self, At::Running | At::Reported)
+    }
+
     pub(super) fn status(self) -> JobItemStatus {
         match self {
             At::Waits | At::Ready | At::Backoff(_) => JobItemStatus::Pending,
             At::Running => JobItemStatus::Running,
+            At::Reported | At::LeftReported => JobItemStatus::Reported,
             At::Completed => JobItemStatus::Completed,
             At::Failed => JobItemStatus::Failed,
         }

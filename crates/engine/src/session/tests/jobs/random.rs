@@ -31,6 +31,7 @@ enum Step {
         nth: usize,
         retryable: bool,
     },
+    Report(usize),
     Release(usize),
     Expire(usize),
     Cancel(usize),
@@ -50,6 +51,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         8 => n().prop_map(Step::Claim),
         8 => n().prop_map(Step::Complete),
         6 => (n(), any::<bool>()).prop_map(|(nth, retryable)| Step::Fail { nth, retryable }),
+        4 => n().prop_map(Step::Report),
         2 => n().prop_map(Step::Release),
         2 => n().prop_map(Step::Expire),
         1 => n().prop_map(Step::Cancel),
@@ -125,7 +127,7 @@ impl Pair {
                 self.jobs[at.0].claim(at.1);
             }
             Step::Complete(nth) => {
-                let Some(at) = self.pick(nth, |_, at| at == At::Running) else { return };
+                let Some(at) = self.pick(nth, |_, at| at.is_held()) else { return };
                 match self.jobs[at.0].workers {
                     true => self.world.complete_run(&self.run_of(at), self.tokens[&at]),
                     false => self.world.end_item(&name(at.0), at.1 as u64 + 1, None),
@@ -133,7 +135,7 @@ impl Pair {
                 self.jobs[at.0].complete(at.1);
             }
             Step::Fail { nth, retryable } => {
-                let Some(at) = self.pick(nth, |_, at| at == At::Running) else { return };
+                let Some(at) = self.pick(nth, |_, at| at.is_held()) else { return };
                 let error = Failure { retryable, ..failure("broken") };
                 match self.jobs[at.0].workers {
                     true => self.world.fail_run(&self.run_of(at), self.tokens[&at], retryable),
@@ -141,15 +143,20 @@ impl Pair {
                 };
                 self.jobs[at.0].fail(at.1, retryable, now);
             }
+            Step::Report(nth) => {
+                let Some(at) = self.pick(nth, |job, at| job.workers && at.is_held()) else { return };
+                self.world.report_result(&self.run_of(at), self.tokens[&at]);
+                self.jobs[at.0].report(at.1);
+            }
             Step::Release(nth) => {
-                let Some(at) = self.pick(nth, |job, at| job.workers && at == At::Running) else { return };
+                let Some(at) = self.pick(nth, |job, at| job.workers && at.is_held()) else { return };
                 self.world.release_run(&self.run_of(at), self.tokens[&at]);
                 self.jobs[at.0].release(at.1);
             }
             Step::Expire(nth) => {
-                let Some(at) = self.pick(nth, |job, at| job.workers && at == At::Running) else { return };
+                let Some(at) = self.pick(nth, |job, at| job.workers && at.is_held()) else { return };
                 self.world.lose(&self.run_of(at), self.tokens[&at]);
-                self.jobs[at.0].fail(at.1, true, now);
+                self.jobs[at.0].lose(at.1, now);
             }
             Step::Cancel(nth) => {
                 let open: Vec<usize> = (0..self.jobs.len()).filter(|job| self.jobs[*job].is_open()).collect();
@@ -186,6 +193,8 @@ impl Pair {
                 let state = self.world.state.clone();
                 self.world.watch.restore_from_snapshot(&state);
                 self.world.recover();
+                let attempts_max = self.world.limits.job_item_attempts_max;
+                self.jobs.iter_mut().filter(|job| job.is_open()).for_each(|job| job.crash(attempts_max));
             }
         }
         self.compare();
@@ -201,6 +210,7 @@ impl Pair {
             let expected =
                 [JobItemStatus::Pending, JobItemStatus::Running, JobItemStatus::Completed, JobItemStatus::Failed];
             assert_eq!(self.world.counts(&name(n)), expected.map(count), "{}: {job:?}", name(n));
+            assert_eq!(record.progress.reported, count(JobItemStatus::Reported), "{}: {job:?}", name(n));
             for (item, model) in job.items.iter().enumerate() {
                 let Some(row) = self.world.item(&name(n), item as u64 + 1) else {
                     assert_eq!((model.at.status(), model.attempts), (JobItemStatus::Pending, 0));
@@ -215,7 +225,7 @@ impl Pair {
         if self.jobs.len() <= 2 * JOBS_OPEN {
             assert_eq!(self.world.ready().len(), ready, "what waits for a worker");
         }
-        let leased = self.items(|job, at| job.workers && at == At::Running).len();
+        let leased = self.items(|job, at| job.workers && at.is_held()).len();
         assert_eq!(self.world.table("lease").count(), leased, "what workers hold");
     }
 }
@@ -249,7 +259,9 @@ fn a_long_history_sees_everything() {
         let count = pair.jobs.iter().filter(|job| job.status == status).count();
         assert!(count > 5, "{count} jobs are {status:?}");
     }
-    assert!(pair.jobs.iter().flat_map(|job| &job.items).any(|item| item.attempts > 3), "items were retried by hand");
+    let items = || pair.jobs.iter().flat_map(|job| &job.items);
+    assert!(items().any(|item| item.attempts > 3), "items were retried by hand");
+    assert!(items().any(|item| item.at == At::LeftReported), "workers vanished behind their reports");
     assert_eq!(pair.world.replayed(), pair.world.state);
     assert_eq!(pair.world.reindexed(), pair.world.index);
 }
