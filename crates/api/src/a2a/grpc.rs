@@ -1,5 +1,5 @@
-//! `lf.a2a.v1.A2AService`: A2A 1.0 over gRPC, for the default agent. Messages become the official types and are asked for as
-//! everything else is.
+//! `lf.a2a.v1.A2AService`: A2A 1.0 over gRPC, for every agent: its `tenant` says which one. Messages become the official types and
+//! are asked for as everything else is.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -76,7 +76,8 @@ impl<H: Host> Service<H> {
             return Err(A2AError::new(a2a::error_code::VERSION_NOT_SUPPORTED, message));
         }
         let agent = self.state.runtime.agents().default_name();
-        let ask = Ask { host: &self.host, state: &self.state, caller: &caller, agent, headers, from };
+        let (host, state) = (&self.host, &self.state);
+        let ask = Ask { host, state, caller: &caller, agent, agent_is_named: false, headers, from };
         ask.offered(name, Dialect::V1_0)?;
         let operation = read(message, ask.around()?)?.checked()?;
         ask.run(name, operation).await
