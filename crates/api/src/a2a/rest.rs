@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
 use axum::response::Response;
 use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, StreamWriter, Version, invalid_field, not_here, refused};
+use factum_model::peer::Transport::HttpJson;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -113,7 +114,7 @@ async fn run<H: Host>(
     body: &mut Body,
 ) -> Result<Response, A2AError> {
     let from = peer(head);
-    let caller = state.admit(&head.headers, from).await.map_err(|refusal| refused(&refusal))?;
+    let caller = state.admit(&head.headers, from).await.map_err(|refusal| refused(&refusal))?.over(HttpJson);
     let agent = agent(state, called.name.as_deref()).ok_or_else(rpc::no_such_agent)?;
     let said = called.said.clone()?;
     if let Some(said) = said.filter(|said| *said != called.version) {

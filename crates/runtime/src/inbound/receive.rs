@@ -5,7 +5,7 @@ use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound
 use factum_engine::{Context, Decision};
 use factum_model::commands::SubmitTurn;
 use factum_model::id::{ChannelId, SessionId, TaskId};
-use factum_model::peer::{DeliveryMechanism, Transport};
+use factum_model::peer::DeliveryMechanism;
 use factum_model::value::{Metadata, Part};
 use factum_model::{Command, ErrorCode, Refusal};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,6 @@ const REMOTE_ID_CHARS_MAX: usize = 256;
 #[derive(Clone, Debug)]
 pub struct PeerMessage {
     pub native_protocol: &'static str,
-    pub transport: Transport,
     pub delivery: DeliveryMechanism,
     /// Who answers; the default agent where absent. A task that is under way with another one is not found.
     pub agent: Option<String>,
@@ -120,8 +119,8 @@ impl Runtime {
 
     async fn begin_task(&self, caller: &Caller, said: &PeerMessage, accept: &Accept) -> Result<Received, Refusal> {
         let agent = self.resolve_agent(said.agent.as_deref())?;
-        let channel_id = self.peer_channel(caller, said.native_protocol, said.transport).await?;
-        self.hear_derived(&(caller.account.clone(), channel_id.clone()));
+        let channel_id = self.peer_channel(caller, said.native_protocol).await?;
+        self.hear_derived(&(caller.account.clone(), channel_id.clone()), Some(caller.transport));
         // Ids that peers choose can come twice at once; the second one finds what the first one made.
         let (account, principal, protocol) = (&caller.account, &caller.principal, said.native_protocol);
         let own_ids = said.own_task_id.iter().map(|id| keys::task(account, protocol, principal, id));

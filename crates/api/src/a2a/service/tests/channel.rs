@@ -2,6 +2,7 @@
 
 use factum_model::Timestamp;
 use factum_model::commands::{GetChannelSummary, ListRemoteChannels};
+use factum_model::peer::Transport;
 
 use super::*;
 
@@ -46,4 +47,23 @@ async fn the_channel_of_a_client_tells_of_its_tasks() {
             assert_eq!(found["as_of_sequence"], 1, "nothing more was written for it");
         }
     }
+}
+
+/// The transport of a client's channel is the one it came by. Each is recorded once, however often a client changes between them.
+#[tokio::test]
+async fn a_channel_has_the_transport_that_its_client_uses() {
+    let world = World::new().await;
+    let over = |transport| Service::on(&world.runtime, &caller("agent://alice").over(transport), "demo", true);
+    let own = Caller::new("agent://alice", "acme", Scopes::admin());
+    let mut seen = Vec::new();
+    for transport in [Transport::Grpc, Transport::HttpJson, Transport::Grpc, Transport::HttpJson] {
+        task(&over(transport), sent(says("hello"))).await;
+        let all: ListRemoteChannels = serde_json::from_value(json!({})).expect("params");
+        let channels = world.runtime.call(&own, all).await.expect("channels").channels;
+        let summary = GetChannelSummary { channel_id: channels[0].channel_id.clone() };
+        let found = world.runtime.call(&own, summary).await.expect("a summary").summary;
+        seen.push((found.channel.identity.transport, found.as_of_sequence));
+    }
+    let (grpc, http) = (Transport::Grpc, Transport::HttpJson);
+    assert_eq!(seen, [(grpc, 1), (http, 2), (grpc, 2), (http, 2)]);
 }
