@@ -1,5 +1,6 @@
 //! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
 
+use factum_engine::peers::PushAhead;
 use factum_engine::session::SessionState;
 use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
 use factum_engine::{Context, Decision};
@@ -144,12 +145,18 @@ impl Runtime {
             )
             .with("cause", "context_unknown"));
         }
+        let ahead = match &said.own_task_id {
+            // Boxed, here and below: only clients of one old version name their tasks.
+            Some(own) => Box::pin(self.push_target_ahead(caller, protocol, (own.as_str(), agent.as_str()))).await?,
+            None => None,
+        };
         let ids = Ids {
             task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
             context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
+            ahead,
         };
         let actor = caller.actor();
-        match known {
+        let received = match known {
             Some(context) => {
                 let session_id = context.session_id;
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
@@ -167,7 +174,11 @@ impl Runtime {
                 facts.retain(|fact| fact.sequence >= accepted.first_sequence);
                 Ok(Received { accepted, begun: Some((facts, behind)) })
             }
+        }?;
+        if let Some(ahead) = &ids.ahead {
+            Box::pin(self.taken(caller, protocol, ahead)).await;
         }
+        Ok(received)
     }
 
     /// An id for a peer, which is no id of ours: neither side takes the other's for its own.
@@ -176,10 +187,11 @@ impl Runtime {
     }
 }
 
-/// The ids a new task has for its peer.
+/// The ids a new task has for its peer, and what the peer said of it before.
 struct Ids {
     task: String,
     context: String,
+    ahead: Option<PushAhead>,
 }
 
 impl Ids {
@@ -202,6 +214,7 @@ impl Ids {
             input: &said.input,
             message: &said.message,
             metadata: &said.metadata,
+            ahead: self.ahead.as_ref().map(|ahead| (&ahead.task_id, &ahead.config)),
         };
         let decided = begin_inbound(state, session_id, &incoming, context)?;
         Ok(decided.map(|received| PeerMessageAccepted {
@@ -234,13 +247,15 @@ impl PeerMessage {
 }
 
 fn check_ids(said: &PeerMessage) -> Result<(), Refusal> {
-    for id in [&said.task_id, &said.own_task_id, &said.context_id].into_iter().flatten() {
-        let chars = id.chars().count();
-        if chars == 0 || chars > REMOTE_ID_CHARS_MAX || id.chars().any(char::is_control) {
-            return Err(Refusal::invalid(format!(
-                "ids of tasks and contexts have 1 to {REMOTE_ID_CHARS_MAX} printable characters"
-            )));
-        }
+    [&said.task_id, &said.own_task_id, &said.context_id].into_iter().flatten().try_for_each(|id| check_id(id))
+}
+
+pub(super) fn check_id(id: &str) -> Result<(), Refusal> {
+    let chars = id.chars().count();
+    if chars == 0 || chars > REMOTE_ID_CHARS_MAX || id.chars().any(char::is_control) {
+        return Err(Refusal::invalid(format!(
+            "ids of tasks and contexts have 1 to {REMOTE_ID_CHARS_MAX} printable characters"
+        )));
     }
     Ok(())
 }

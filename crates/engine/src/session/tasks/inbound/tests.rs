@@ -45,6 +45,7 @@ fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Recei
         input: &input,
         message: &message,
         metadata: &metadata,
+        ahead: None,
     };
     world.decide(|state, context| begin_inbound(state, &session(), &incoming, context))
 }
@@ -238,6 +239,36 @@ fn what_is_decided_here_is_told_to_the_channel_too() {
         _ => None,
     });
     assert_eq!(returned, Some((Permission::Deny, Side::Local, true)));
+}
+
+/// Seed 004: where a peer wants to be told may be said before the task is sent.
+#[test]
+fn what_was_said_ahead_is_the_tasks_from_its_first_commit() {
+    let mut world = World::new();
+    let (channel_id, task_id, message) = (channel(), id("task_ahead"), note("m1"));
+    let config = crate::session::push::PushConfig {
+        config_id: "r1".to_owned(),
+        native_protocol: "a2a".to_owned(),
+        url: "https://example.com".to_owned(),
+        scheme: None,
+        sealed_secrets: None,
+    };
+    let incoming = Incoming {
+        channel_id: &channel_id,
+        native_protocol: "a2a",
+        remote_task_id: "r1",
+        remote_context_id: "ctx",
+        delivery: DeliveryMechanism::Polling,
+        agent: "demo",
+        input: &text("hello"),
+        message: &message,
+        metadata: &Metadata::new(),
+        ahead: Some((&task_id, &config)),
+    };
+    let done = world.decide(|state, context| begin_inbound(state, &session(), &incoming, context)).expect("begun");
+    assert_eq!((&done.output.task_id, &row(&world, "r1").task_id), (&task_id, &task_id));
+    let kept = world.index.get(&crate::session::push::keys::config(ACCOUNT, &task_id, "r1")).expect("a row");
+    assert_eq!(serde_json::from_slice::<crate::session::push::PushConfig>(kept).expect("a row"), config);
 }
 
 #[test]
