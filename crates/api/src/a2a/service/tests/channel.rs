@@ -26,14 +26,15 @@ async fn the_channel_of_a_client_tells_of_its_tasks() {
         let summary = GetChannelSummary { channel_id: channels[0].channel_id.clone() };
         let found = world.runtime.call(&own, summary).await.expect("a summary").summary;
         let found = serde_json::to_value(found).expect("JSON");
-        let tasks: Vec<(&Value, &Value)> = found["peer_tasks"]
+        let tasks: Vec<(&Value, &Value, &Value)> = found["peer_tasks"]
             .as_array()
             .expect("tasks")
             .iter()
-            .map(|task| (&task["remote_task_id"], &task["recovery"]))
+            .map(|task| (&task["remote_task_id"], &task["recovery"], &task["native_status"]))
             .collect();
-        let (waiting, over) = (json!("waiting_authorization"), json!("reconciled"));
-        assert_eq!(tasks, [(&json!(asked.id), &waiting), (&json!(done.id), &over)], "{found}");
+        let waiting = (&json!(asked.id), &json!("waiting_authorization"), &json!("TASK_STATE_AUTH_REQUIRED"));
+        let over = (&json!(done.id), &json!("reconciled"), &json!("TASK_STATE_COMPLETED"));
+        assert_eq!(tasks, [waiting, over], "{found}");
         assert_eq!(found["permission_bridge"].as_array().expect("questions").len(), 1, "{found}");
         let question = &found["permission_bridge"][0];
         assert_eq!((&question["requesting_peer"], &question["decision"]), (&json!("agent:demo"), &Value::Null));

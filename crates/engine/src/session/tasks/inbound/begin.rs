@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::PEER_MESSAGE;
+use super::tell::native_status;
 use crate::context::{Context, Decision, check};
 use crate::session::create_session;
 use crate::session::push::PushConfig;
@@ -113,7 +114,7 @@ fn linked(incoming: &Incoming<'_>, caller: &str) -> ChannelPeerTaskLinked {
         agent_card_ref: None,
         delivery_mechanism: incoming.delivery,
         remote_status: TaskStatus::Queued,
-        native_status: None,
+        native_status: native_status(incoming.native_protocol, TaskStatus::Queued, false).map(str::to_owned),
         recovery: PeerRecovery::Running,
         remote_artifact_refs: Vec::new(),
     };
