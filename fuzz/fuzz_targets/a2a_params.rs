@@ -76,7 +76,7 @@ fn written(operation: &Operation) -> Option<Value> {
         Operation::ListTasks(request) => json!(request),
         Operation::CancelTask(request) => json!(request),
         Operation::Subscribe(request, _) => json!(request),
-        Operation::CreatePushConfig(config) => json!(config),
+        Operation::CreatePushConfig(config) | Operation::CreatePushConfigAhead(config) => json!(config),
         Operation::GetPushConfig(request) => json!(request),
         Operation::AnyPushConfig(request) | Operation::ListPushConfigs(request) => json!(request),
         Operation::DeletePushConfig(request) => json!(request),

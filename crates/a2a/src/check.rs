@@ -26,7 +26,7 @@ impl Operation {
             Self::ListTasks(request) => list_tasks(request, &mut wrong),
             Self::CancelTask(request) => id("id", &request.id, &mut wrong),
             Self::Subscribe(request, _) => id("id", &request.id, &mut wrong),
-            Self::CreatePushConfig(config) => {
+            Self::CreatePushConfig(config) | Self::CreatePushConfigAhead(config) => {
                 id("taskId", &config.task_id, &mut wrong);
                 push_config("", config, &mut wrong);
             }
@@ -67,7 +67,7 @@ impl Operation {
                 none_if_empty(&mut request.page_token);
                 request.status = request.status.take().filter(|status| *status != TaskState::Unspecified);
             }
-            Self::CreatePushConfig(config) => none_if_empty(&mut config.id),
+            Self::CreatePushConfig(config) | Self::CreatePushConfigAhead(config) => none_if_empty(&mut config.id),
             Self::AnyPushConfig(request) | Self::ListPushConfigs(request) => none_if_empty(&mut request.page_token),
             _ => {}
         }

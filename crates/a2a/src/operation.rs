@@ -7,7 +7,7 @@ use a2a::{
     SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
 
-use crate::server::{Sent, Server, Updates};
+use crate::server::{Sent, Server, TaskIs, Updates};
 
 /// What the operations are called here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub enum Operation {
     CancelTask(CancelTaskRequest),
     Subscribe(SubscribeToTaskRequest, Option<u64>),
     CreatePushConfig(TaskPushNotificationConfig),
+    /// The same of a task that may not be there yet: clients of April 2025 choose ids themselves, and may say this first.
+    CreatePushConfigAhead(TaskPushNotificationConfig),
     GetPushConfig(GetTaskPushNotificationConfigRequest),
     /// The one configuration of a task: older versions need not say which.
     AnyPushConfig(ListTaskPushNotificationConfigsRequest),
@@ -98,7 +100,7 @@ impl Operation {
             Self::ListTasks(request) => &request.tenant,
             Self::CancelTask(request) => &request.tenant,
             Self::Subscribe(request, _) => &request.tenant,
-            Self::CreatePushConfig(config) => &config.tenant,
+            Self::CreatePushConfig(config) | Self::CreatePushConfigAhead(config) => &config.tenant,
             Self::GetPushConfig(request) => &request.tenant,
             Self::AnyPushConfig(request) | Self::ListPushConfigs(request) => &request.tenant,
             Self::DeletePushConfig(request) => &request.tenant,
@@ -114,6 +116,7 @@ impl Operation {
                 sent.request.configuration.as_ref().is_some_and(|wish| wish.task_push_notification_config.is_some())
             }
             Self::CreatePushConfig(_)
+            | Self::CreatePushConfigAhead(_)
             | Self::GetPushConfig(_)
             | Self::AnyPushConfig(_)
             | Self::ListPushConfigs(_)
@@ -131,7 +134,12 @@ impl Operation {
             Self::ListTasks(request) => Outcome::Tasks(server.list_tasks(request).await?),
             Self::CancelTask(request) => Outcome::Task(server.cancel_task(request).await?),
             Self::Subscribe(request, after) => Outcome::Updates(server.subscribe(request, after).await?),
-            Self::CreatePushConfig(config) => Outcome::PushConfig(server.create_push_config(config).await?),
+            Self::CreatePushConfig(config) => {
+                Outcome::PushConfig(server.create_push_config(config, TaskIs::There).await?)
+            }
+            Self::CreatePushConfigAhead(config) => {
+                Outcome::PushConfig(server.create_push_config(config, TaskIs::Expected).await?)
+            }
             Self::GetPushConfig(request) => Outcome::PushConfig(server.get_push_config(request).await?),
             Self::AnyPushConfig(request) => Outcome::PushConfig(any_push_config(server, request).await?),
             Self::ListPushConfigs(request) => Outcome::PushConfigs(server.list_push_configs(request).await?),

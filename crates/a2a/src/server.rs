@@ -24,6 +24,14 @@ pub struct Sent {
     pub idempotency_key: Option<String>,
 }
 
+/// Whether a task has to be there for something to be said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskIs {
+    There,
+    /// It may be sent later, under the id that its client names.
+    Expected,
+}
+
 /// One item of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
@@ -58,6 +66,7 @@ pub trait Server: Send + Sync {
     fn create_push_config(
         &self,
         config: TaskPushNotificationConfig,
+        task: TaskIs,
     ) -> impl Future<Output = Result<TaskPushNotificationConfig, A2AError>> + Send;
 
     fn get_push_config(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use factum_model::Refusal;
+use factum_model::peer::Transport::HttpJson;
 use factum_runtime::Caller;
 use http::HeaderMap;
 use http::request::Parts;
@@ -41,7 +42,7 @@ impl<Q: DeserializeOwned> FromRequestParts<Arc<State>> for Asked<Q> {
 
     async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, Problem> {
         let from = peer(parts);
-        let caller = state.admit(&parts.headers, from).await?;
+        let caller = state.admit(&parts.headers, from).await?.over(HttpJson);
         let query = Query::try_from_uri(&parts.uri);
         let Query(query) = query.map_err(|error| Refusal::invalid(error.body_text()))?;
         Ok(Self { caller, query, headers: parts.headers.clone(), from })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use factum_model::Refusal;
 use factum_model::id::SessionId;
+use factum_model::peer::Transport::Grpc;
 use factum_runtime::{CallError, Caller, ChannelItem, ChannelStream, PeerStream};
 use futures::Stream;
 use tokio::sync::mpsc;
@@ -49,7 +50,7 @@ impl Service {
         let headers = request.metadata().clone().into_headers();
         let peer = request.extensions().get::<Peer>().map_or(std::net::Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
         let caller = self.state.admit(&headers, peer).await.map_err(|refusal| status(&refusal))?;
-        Ok((caller, Credential::of(&headers, peer)))
+        Ok((caller.over(Grpc), Credential::of(&headers, peer)))
     }
 }
 

@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use factum_model::Refusal;
+use factum_model::peer::Transport::{HttpJson, JsonRpc};
 use factum_runtime::Caller;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use serde_json::value::RawValue;
@@ -107,7 +108,7 @@ async fn run_command(
     body: impl AnyBody,
 ) -> Result<Box<RawValue>, Problem> {
     let caller = match state.admit(headers, peer).await {
-        Ok(caller) => caller,
+        Ok(caller) => caller.over(HttpJson),
         Err(refusal) => {
             discard(body).await;
             return Err(refusal.into());
@@ -180,7 +181,7 @@ pub(crate) async fn admit_with_body(
     let admitted = state.admit(headers, from).await;
     let read = read_body(state, body).await;
     match (admitted, read) {
-        (Ok(caller), Ok(body)) => Ok((caller, body)),
+        (Ok(caller), Ok(body)) => Ok((caller.over(JsonRpc), body)),
         (Ok(_), Err(refusal)) => Err(RefusedBody { refusal, body: Bytes::new() }),
         (Err(refusal), read) => Err(RefusedBody { refusal, body: read.unwrap_or_default() }),
     }

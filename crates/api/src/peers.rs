@@ -10,6 +10,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::id::ChannelId;
+use factum_model::peer::Transport::Sse;
 use factum_runtime::{PeerBatch, PeerStream};
 use http::HeaderMap;
 use serde::Deserialize;
@@ -79,7 +80,7 @@ pub(crate) async fn events(
     let channel_id: ChannelId = channel_id.parse().map_err(|_| Refusal::not_found())?;
     let casing = Casing::parse(asked.query.casing.as_deref())?;
     let cursors = cursors(&asked.headers, asked.query.cursors.as_deref())?;
-    let stream = state.runtime.stream_peer(&asked.caller, &channel_id, &cursors).await?;
+    let stream = state.runtime.stream_peer(&asked.caller.clone().over(Sse), &channel_id, &cursors).await?;
     let source = Events { stream, casing, guard: state.stream(Transport::Sse) };
     Ok(sse::open(&state, source, Heartbeat::new(&state), asked.credential()))
 }

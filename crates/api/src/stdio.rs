@@ -28,7 +28,8 @@ pub async fn stdio(
     let auth = auth.map_err(|error| io::Error::other(error.to_string()))?;
     let metrics = Arc::new(Metrics::new(Vec::new()));
     let state = State::new(runtime, auth, false, limits.clone(), Duration::from_secs(15), metrics);
-    let (mut connection, mut queue) = connection::open(Arc::new(state), caller, None, Transport::Stdio);
+    let (mut connection, mut queue) =
+        connection::open(Arc::new(state), caller.over(factum_model::peer::Transport::Stdio), None, Transport::Stdio);
     let writer = tokio::spawn(async move {
         while let Some(text) = queue.recv().await {
             output.write_all(&text).await?;

@@ -8,6 +8,7 @@ use axum::extract::{FromRequestParts, State as Extract};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use factum_model::Refusal;
+use factum_model::peer::Transport::Websocket;
 use factum_runtime::Caller;
 use futures::{SinkExt, StreamExt};
 
@@ -25,7 +26,7 @@ const READ_FOR_REFUSAL: usize = 2;
 pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::Request<Body>) -> Response {
     let (mut head, _) = request.into_parts();
     let caller = match state.admit(&head.headers, peer(&head)).await {
-        Ok(caller) => caller,
+        Ok(caller) => caller.over(Websocket),
         Err(refusal) => return Problem(refusal).into_response(),
     };
     let Ok(upgrade) = WebSocketUpgrade::from_request_parts(&mut head, &()).await else {

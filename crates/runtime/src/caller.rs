@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use factum_model::id::ChannelId;
+use factum_model::peer::Transport;
 use factum_model::registry::{Scope, Scopes};
 use factum_model::{ErrorCode, Refusal, Trace};
 
@@ -17,6 +18,8 @@ pub struct Caller {
     pub scopes: Arc<Scopes>,
     /// W3C trace context of this request.
     pub trace: Trace,
+    /// How the request came.
+    pub transport: Transport,
     /// The remote channel that the request says it comes through. Whether it is the caller's own is looked at first.
     pub channel: Option<ChannelId>,
     /// The same once that was looked at.
@@ -33,9 +36,16 @@ impl Caller {
             account: account.into(),
             scopes: Arc::new(scopes),
             trace: Trace::default(),
+            transport: Transport::InProcess,
             channel: None,
             through: None,
         }
+    }
+
+    /// The same caller, over the transport that it came by.
+    #[must_use]
+    pub fn over(self, transport: Transport) -> Self {
+        Self { transport, ..self }
     }
 
     /// The same caller, coming through a remote channel.

@@ -40,6 +40,8 @@ impl Names {
             ("params_digest", Value::String(digest)) => Value::String(self.name("digest", digest)),
             // Messaging has its times in milliseconds.
             ("timestamp" | "createdAt" | "joinedAt" | "since", Value::Number(_)) => Value::String("<time>".to_owned()),
+            // How a peer came is what differs between the runs that are compared.
+            ("transport", Value::String(_)) => Value::String("<transport>".to_owned()),
             // How long something took is nobody's promise.
             ("duration_ms", Value::Number(_)) => Value::String("<duration>".to_owned()),
             _ => self.value(value),

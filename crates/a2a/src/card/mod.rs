@@ -31,8 +31,8 @@ pub struct Card {
     pub base_url: String,
     /// The path of the agent below it.
     pub path: String,
-    /// Whether gRPC reaches this agent. It has no path, so it reaches one.
-    pub grpc: bool,
+    /// What leads gRPC to this agent, since it has no path that could; absent for the one it reaches without.
+    pub grpc_tenant: Option<String>,
     pub skills: Vec<Skill>,
     /// The media types the agent takes; empty where it takes anything, and then the card names the usual ones.
     pub accepts: Vec<String>,
@@ -91,19 +91,29 @@ impl Card {
     fn interfaces(&self) -> Vec<AgentInterface> {
         let url = format!("{}{}", self.base_url, self.path);
         let interface = |binding: &str, version: Version| AgentInterface {
-            url: if binding == TRANSPORT_PROTOCOL_GRPC { grpc_target(&self.base_url) } else { url.clone() },
+            url: url.clone(),
             protocol_binding: binding.to_owned(),
             protocol_version: version.as_str().to_owned(),
             tenant: self.tenant.clone(),
         };
-        let mut interfaces: Vec<AgentInterface> = [TRANSPORT_PROTOCOL_JSONRPC, TRANSPORT_PROTOCOL_HTTP_JSON]
+        let grpc = AgentInterface {
+            url: grpc_target(&self.base_url),
+            tenant: self.tenant_over_grpc(),
+            ..interface(TRANSPORT_PROTOCOL_GRPC, Version::V1_0)
+        };
+        [TRANSPORT_PROTOCOL_JSONRPC, TRANSPORT_PROTOCOL_HTTP_JSON]
             .into_iter()
             .flat_map(|binding| [Version::V1_0, Version::V0_3].map(|version| interface(binding, version)))
-            .collect();
-        if self.grpc {
-            interfaces.push(interface(TRANSPORT_PROTOCOL_GRPC, Version::V1_0));
+            .chain([grpc])
+            .collect()
+    }
+
+    /// As a path has it: the agent first, then whom it is asked for.
+    fn tenant_over_grpc(&self) -> Option<String> {
+        match (&self.grpc_tenant, &self.tenant) {
+            (Some(agent), Some(tenant)) => Some(format!("{agent}/{tenant}")),
+            (agent, tenant) => agent.as_ref().or(tenant.as_ref()).cloned(),
         }
-        interfaces
     }
 
     fn extensions(&self) -> Vec<AgentExtension> {
@@ -163,7 +173,7 @@ pub(crate) mod tests {
             version: "1".to_owned(),
             base_url: "http://localhost:1".to_owned(),
             path: "/a2a".to_owned(),
-            grpc: true,
+            grpc_tenant: None,
             skills: vec![Skill { id: "demo".to_owned(), description: "Shows things.".to_owned() }],
             accepts: Vec::new(),
             scopes: Some(vec!["tasks:read".to_owned()]),
@@ -284,7 +294,6 @@ pub(crate) mod tests {
             extended: false,
             required_extensions: vec![MESSAGING_URI.to_owned(), other.to_owned()],
             tenant: Some("acme".to_owned()),
-            grpc: false,
             ..sample()
         };
         let card = Form::V1_0.write(&told.agent_card());
@@ -295,7 +304,26 @@ pub(crate) mod tests {
         assert_eq!(required, [(&json!(MESSAGING_URI), &json!(true)), (&json!(other), &json!(true))]);
         let interfaces = card["supportedInterfaces"].as_array().unwrap();
         assert!(interfaces.iter().all(|interface| interface["tenant"] == "acme"), "{interfaces:?}");
-        assert_eq!(interfaces.len(), 4, "without gRPC");
+    }
+
+    /// gRPC has no path: what leads to an agent that is not the default one stands in the tenant.
+    #[test]
+    fn grpc_reaches_every_agent_by_a_tenant() {
+        let tenants = |grpc_tenant: Option<&str>, tenant: Option<&str>| {
+            let text = |text: Option<&str>| text.map(str::to_owned);
+            let card = Card { grpc_tenant: text(grpc_tenant), tenant: text(tenant), ..sample() }.agent_card();
+            let of = |binding: &str| {
+                let mut all = card.supported_interfaces.iter();
+                all.find(|interface| interface.protocol_binding == binding).and_then(|found| found.tenant.clone())
+            };
+            (of("JSONRPC"), of("HTTP+JSON"), of("GRPC"))
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(tenants(None, None), (None, None, None));
+        assert_eq!(tenants(None, Some("acme")), (text("acme"), text("acme"), text("acme")));
+        assert_eq!(tenants(Some("agents/writer"), None), (None, None, text("agents/writer")));
+        let both = tenants(Some("agents/writer"), Some("acme"));
+        assert_eq!(both, (text("acme"), text("acme"), text("agents/writer/acme")));
     }
 
     #[test]

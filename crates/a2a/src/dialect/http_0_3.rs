@@ -18,7 +18,13 @@ pub(super) fn write(outcome: &Outcome) -> Value {
         Outcome::Sent(SendMessageResponse::Task(of)) => json!({ "task": task(of) }),
         Outcome::Sent(SendMessageResponse::Message(of)) => json!({ "message": message(of) }),
         Outcome::Task(of) => task(of),
-        Outcome::Tasks(tasks) => json!({ "tasks": tasks.tasks.iter().map(task).collect::<Vec<_>>() }),
+        // 0.3 names the path and no fields: what 1.0 says of a page is said here, too.
+        Outcome::Tasks(page) => json!({
+            "tasks": page.tasks.iter().map(task).collect::<Vec<_>>(),
+            "nextPageToken": page.next_page_token,
+            "pageSize": page.page_size,
+            "totalSize": page.total_size,
+        }),
         Outcome::PushConfig(config) => named_config(config),
         Outcome::PushConfigs(configs) => {
             json!({ "configs": configs.configs.iter().map(named_config).collect::<Vec<_>>() })

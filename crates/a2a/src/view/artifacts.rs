@@ -78,17 +78,17 @@ impl Artifacts {
             answer.text.push_str(text);
         }
         answer.whole = answer.text.len();
-        let stale = std::mem::take(&mut answer.stale);
-        match (unseen, stale) {
+        // Nothing comes behind an answer that calls no tools, so its text is whole.
+        let last = fact.tool_calls == 0;
+        let piece = match (unseen, std::mem::take(&mut answer.stale)) {
             // A model that does not stream: its answer comes at once.
-            (true, false) => vec![shown(id, text.to_owned(), !first, first && fact.tool_calls == 0)],
+            (true, false) => Some((text.to_owned(), !first)),
             // What the client has of an answer that was taken back is replaced, if need be by nothing.
-            (_, true) => {
-                let whole = answer.text.clone();
-                vec![shown(id, whole, false, false)]
-            }
-            _ => Vec::new(),
-        }
+            (_, true) => Some((answer.text.clone(), false)),
+            // Which piece was the last is known only now: nothing is added to it.
+            (false, false) => last.then(|| (String::new(), true)),
+        };
+        piece.map(|(text, append)| shown(id, text, append, last)).into_iter().collect()
     }
 
     pub(super) fn changed(&mut self, event: &Event, fact: &ArtifactChanged) -> Vec<Shown> {

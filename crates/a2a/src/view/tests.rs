@@ -60,6 +60,12 @@ impl Log {
         self.tell(json!({ "turn_id": "u" }), "model.completed", payload)
     }
 
+    /// An answer that calls a tool: the turn goes on behind it.
+    fn calls(&mut self, text: &str) -> Vec<Shown> {
+        let payload = json!({ "stop_reason": "tool_use", "text": text, "tool_calls": 1 });
+        self.tell(json!({ "turn_id": "u" }), "model.completed", payload)
+    }
+
     fn cut_off(&mut self) -> Vec<Shown> {
         let error = json!({ "category": "flaky", "message": "", "retryable": true });
         self.tell(json!({ "turn_id": "u" }), "model.failed", json!({ "error": error, "will_retry": true }))
@@ -103,12 +109,40 @@ fn put_together(shown: impl IntoIterator<Item = Shown>) -> String {
     text
 }
 
+/// A client that collects pieces has to know when it has them all (`lastChunk`).
+#[test]
+fn the_last_piece_of_a_text_says_so() {
+    let pieces = |shown: Vec<Shown>| -> Vec<(String, bool, bool)> {
+        let piece = |shown: Shown| match shown {
+            Shown::Artifact { piece: Piece::Text(text), append, last, .. } => Some((text, append, last)),
+            _ => None,
+        };
+        shown.into_iter().filter_map(piece).collect()
+    };
+    let said = |text: &str, append, last| (text.to_owned(), append, last);
+
+    let mut streams = Log::new();
+    let shown = [streams.delta("one "), streams.calls("one "), streams.delta("two"), streams.answered("two")].concat();
+    assert_eq!(pieces(shown), [said("one ", false, false), said("two", true, false), said("", true, true)]);
+
+    let mut answers_at_once = Log::new();
+    let shown = [answers_at_once.calls("one "), answers_at_once.answered("two")].concat();
+    assert_eq!(pieces(shown), [said("one ", false, false), said("two", true, true)]);
+
+    let mut taken_back = Log::new();
+    let shown = [taken_back.delta("one"), taken_back.cut_off(), taken_back.answered("two")].concat();
+    assert_eq!(pieces(shown), [said("one", false, false), said("two", false, true)]);
+
+    let mut says_nothing = Log::new();
+    assert_eq!(pieces(says_nothing.answered("")), []);
+}
+
 /// An answer that failed in the middle is asked again: what it had said is taken back, on the wire too.
 #[test]
 fn text_that_was_taken_back_is_replaced() {
     let mut log = Log::new();
     let mut shown = log.delta("one ");
-    shown.extend(log.answered("one "));
+    shown.extend(log.calls("one "));
     shown.extend(log.delta("two"));
     shown.extend(log.cut_off());
     shown.extend(log.delta("three "));
@@ -123,7 +157,6 @@ fn an_answer_without_pieces_comes_whole() {
     let mut log = Log::new();
     let shown = log.answered("all at once");
     assert_eq!(put_together(shown), "all at once");
-    assert!(log.answered("").is_empty());
 }
 
 /// A retry that says nothing leaves nothing of what was taken back.

@@ -12,7 +12,8 @@ use factum_model::{ErrorCode, Refusal};
 use factum_runtime::Caller;
 use http::HeaderMap;
 
-use super::{Host, card};
+use super::rpc::no_such_agent;
+use super::{Host, card, tenant};
 use crate::keyed::IDEMPOTENCY_KEY;
 use crate::limits::check_depth;
 use crate::state::{Credential, State, timed_out};
@@ -27,7 +28,10 @@ pub(super) struct Ask<'a, H> {
     pub(super) host: &'a H,
     pub(super) state: &'a Arc<State>,
     pub(super) caller: &'a Caller,
+    /// The agent of its path, or the default one where that names none.
     pub(super) agent: &'a str,
+    /// Whether the path names one: then no tenant leads to another.
+    pub(super) agent_is_named: bool,
     pub(super) headers: &'a HeaderMap,
     pub(super) from: IpAddr,
 }
@@ -85,12 +89,13 @@ impl<H: Host> Ask<'_, H> {
 
     /// Asks the server, once the request is one that this caller may make.
     pub(super) async fn run(&self, name: Name, operation: Operation) -> Result<Outcome, A2AError> {
-        self.own_tenant(&operation)?;
+        let other = self.agent_of_tenant(&operation)?;
+        let agent = other.as_deref().unwrap_or(self.agent);
         if operation.wants_push() && !self.state.a2a.options.push_notifications {
             return Err(no_push());
         }
-        let server = self.host.server(self.state, self.caller, self.agent);
-        let asked = self.carry_out(&server, operation);
+        let server = self.host.server(self.state, self.caller, agent);
+        let asked = self.carry_out(&server, agent, operation);
         if name == Name::SendMessage {
             // It ends by itself, with the task as it stands by then; only a server that closes cannot wait for that.
             return tokio::select! {
@@ -105,22 +110,27 @@ impl<H: Host> Ask<'_, H> {
         tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| Err(refused(&timed_out(limit))))
     }
 
-    async fn carry_out(&self, server: &H::Server, operation: Operation) -> Result<Outcome, A2AError> {
+    async fn carry_out(&self, server: &H::Server, agent: &str, operation: Operation) -> Result<Outcome, A2AError> {
         let outcome = operation.carry_out(server).await?;
         let Outcome::Card(card) = outcome else { return Ok(outcome) };
-        Ok(Outcome::Card(Box::new(card::at(self.state, self.headers, self.agent, self.caller, *card))))
+        Ok(Outcome::Card(Box::new(card::at(self.state, self.headers, agent, self.caller, *card))))
     }
 
-    /// A tenant is an account, and a credential is good for one. Whether there is another account of that name is not told:
-    /// every tenant but one's own is refused in the same words, before anything is looked up.
-    fn own_tenant(&self, operation: &Operation) -> Result<(), A2AError> {
-        match operation.tenant() {
-            Some(tenant) if tenant != &*self.caller.account => {
-                let message = "this credential is not good for that tenant; leave it out, or give your own account";
-                Err(refused(&Refusal::new(ErrorCode::PermissionDenied, message)))
-            }
-            _ => Ok(()),
+    /// The agent that the tenant of a request leads to, where it names one.
+    ///
+    /// A tenant is an account, too, and a credential is good for one. Whether there is another account of that name is not told:
+    /// every one but one's own is refused in the same words, before anything is looked up.
+    fn agent_of_tenant(&self, operation: &Operation) -> Result<Option<String>, A2AError> {
+        let Some(said) = operation.tenant().map(tenant::parse) else { return Ok(None) };
+        if said.account.is_some_and(|account| account != &*self.caller.account) {
+            let message = "this credential is not good for that tenant; leave it out, or give your own account";
+            return Err(refused(&Refusal::new(ErrorCode::PermissionDenied, message)));
         }
+        let Some(name) = said.agent else { return Ok(None) };
+        if self.agent_is_named && name != self.agent {
+            return Err(invalid_field("tenant", format!("the tenant is of {name:?}, the path of {:?}", self.agent)));
+        }
+        agent(self.state, Some(name)).map(|name| Some(name.to_owned())).ok_or_else(no_such_agent)
     }
 }
 

@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::{Value, json};
 
 use super::ask::version;
+use super::tenant;
 use crate::http::json_response;
 use crate::problem::Problem;
 use crate::state::State;
@@ -123,7 +124,7 @@ fn public(state: &State, agent: &str, base_url: &str) -> Card {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         base_url: base_url.to_owned(),
         path: if default { "/a2a".to_owned() } else { format!("/a2a/agents/{agent}") },
-        grpc: default,
+        grpc_tenant: (!default).then(|| tenant::of_agent(agent)),
         skills: vec![skill],
         accepts: state.runtime.agents().get(agent).map(|agent| agent.accepts.clone()).unwrap_or_default(),
         scopes: (!state.dev).then(|| SCOPES.map(|scope| scope.as_str().to_owned()).to_vec()),

@@ -1,5 +1,5 @@
-//! `lf.a2a.v1.A2AService`: A2A 1.0 over gRPC, for the default agent. Messages become the official types and are asked for as
-//! everything else is.
+//! `lf.a2a.v1.A2AService`: A2A 1.0 over gRPC, for every agent: its `tenant` says which one. Messages become the official types and
+//! are asked for as everything else is.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use a2a_pb::proto;
 use a2a_pb::proto::a2a_service_server::{A2aService, A2aServiceServer};
 use factum_a2a::server::{Sent, Updates};
 use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, Version, invalid_field, refused};
+use factum_model::peer::Transport::Grpc;
 use futures::{Stream, StreamExt};
 use http::HeaderMap;
 use tonic::{Request, Response, Status};
@@ -69,14 +70,15 @@ impl<H: Host> Service<H> {
         from: std::net::IpAddr,
         read: impl FnOnce(T, factum_a2a::Around) -> Result<Operation, A2AError>,
     ) -> Result<Outcome, A2AError> {
-        let caller = self.state.admit(headers, from).await.map_err(|refusal| refused(&refusal))?;
+        let caller = self.state.admit(headers, from).await.map_err(|refusal| refused(&refusal))?.over(Grpc);
         // The service is 1.0's and no other version's, so a call that says nothing can only mean that.
         if version(headers, None)?.is_some_and(|said| said != Version::V1_0) {
             let message = "gRPC is spoken in A2A 1.0 only; 0.3 is spoken over JSON-RPC and HTTP+JSON";
             return Err(A2AError::new(a2a::error_code::VERSION_NOT_SUPPORTED, message));
         }
         let agent = self.state.runtime.agents().default_name();
-        let ask = Ask { host: &self.host, state: &self.state, caller: &caller, agent, headers, from };
+        let (host, state) = (&self.host, &self.state);
+        let ask = Ask { host, state, caller: &caller, agent, agent_is_named: false, headers, from };
         ask.offered(name, Dialect::V1_0)?;
         let operation = read(message, ask.around()?)?.checked()?;
         ask.run(name, operation).await

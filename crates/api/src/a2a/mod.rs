@@ -21,6 +21,7 @@ mod service;
 mod setup;
 mod status;
 mod stream;
+mod tenant;
 #[cfg(test)]
 mod tests;
 

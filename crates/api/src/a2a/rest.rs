@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
 use axum::response::Response;
 use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, StreamWriter, Version, invalid_field, not_here, refused};
+use factum_model::peer::Transport::HttpJson;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -113,13 +114,14 @@ async fn run<H: Host>(
     body: &mut Body,
 ) -> Result<Response, A2AError> {
     let from = peer(head);
-    let caller = state.admit(&head.headers, from).await.map_err(|refusal| refused(&refusal))?;
+    let caller = state.admit(&head.headers, from).await.map_err(|refusal| refused(&refusal))?.over(HttpJson);
     let agent = agent(state, called.name.as_deref()).ok_or_else(rpc::no_such_agent)?;
     let said = called.said.clone()?;
     if let Some(said) = said.filter(|said| *said != called.version) {
         return Err(elsewhere(said));
     }
-    let ask = Ask { host, state, caller: &caller, agent, headers: &head.headers, from };
+    let agent_is_named = called.name.is_some();
+    let ask = Ask { host, state, caller: &caller, agent, agent_is_named, headers: &head.headers, from };
     ask.offered(name, dialect)?;
     let body = read_body(state, body).await.map_err(|refusal| refused(&refusal))?;
     check_body(state, &head.headers, &body)?;
@@ -183,7 +185,7 @@ fn read<H: Host>(
             }
             return Ok(operation);
         }
-        (Resource::Tasks, _) if dialect == Dialect::V1_0 => return factum_a2a::list_tasks(tenant, &pairs),
+        (Resource::Tasks, _) => return factum_a2a::list_tasks(tenant, &pairs),
         (Resource::Task(id), _) => return factum_a2a::get_task(id.clone(), tenant, &pairs),
         (Resource::PushConfigs(id), Name::ListPushConfigs) => {
             return factum_a2a::list_push_configs(id.clone(), tenant, &pairs);
@@ -202,7 +204,7 @@ fn read<H: Host>(
         }
         (Resource::Cancel(id), _) => with(object(body)?, &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
         (Resource::Subscribe(id), _) => with(Map::new(), &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
-        (Resource::Tasks | Resource::ExtendedCard, _) => with(Map::new(), &[("tenant", tenant.as_ref())])?,
+        (Resource::ExtendedCard, _) => with(Map::new(), &[("tenant", tenant.as_ref())])?,
     };
     dialect.read(name, Some(&params), around)
 }

@@ -58,7 +58,8 @@ pub(super) async fn serve<H: Host>(
     let mut response = match admit_with_body(state, &head.headers, from, body).await {
         Ok((caller, body)) => match agent(state, name) {
             Some(agent) => {
-                let ask = Ask { host, state, caller: &caller, agent, headers: &head.headers, from };
+                let agent_is_named = name.is_some();
+                let ask = Ask { host, state, caller: &caller, agent, agent_is_named, headers: &head.headers, from };
                 run(&ask, said, &body).await
             }
             None => not_found(rpc::refuse(&body, state, |_| Error::from(&no_such_agent()))),

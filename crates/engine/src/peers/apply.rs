@@ -7,6 +7,7 @@ use factum_model::id::SessionId;
 use factum_model::peer::{ChannelState, DisconnectReason, PeerTask, PeerTaskLink, PermissionBridge};
 use factum_model::{Event, Fact, Scope, Timestamp};
 
+use super::push_ahead;
 use super::state::{Bridged, Cursor, DECIDED_KEPT_MAX, Followed, PEER_TASKS_KEPT_MAX, Peer, PeerState};
 
 /// Applies one event.
@@ -32,6 +33,8 @@ pub(super) fn apply_fact(state: &mut PeerState, sequence: u64, at: Timestamp, sc
         Fact::ChannelPermissionReturned(fact) => give_back(peer, scope, fact),
         Fact::ChannelPeerTaskLinked(fact) => task_changed(peer, scope, &fact.peer_task),
         Fact::ChannelPeerTaskUpdated(fact) => task_changed(peer, scope, &fact.peer_task),
+        Fact::PushConfigSet(fact) => push_ahead::set(peer, scope, fact),
+        Fact::PushConfigDeleted(_) => push_ahead::drop(peer, scope),
         _ => {}
     }
 }
@@ -65,6 +68,7 @@ fn connect(state: &mut PeerState, at: Timestamp, scope: &Scope, fact: &ChannelCo
         sessions: BTreeMap::new(),
         bridge: Vec::new(),
         peer_tasks: Vec::new(),
+        push_ahead: Vec::new(),
     };
     follow(&mut peer, &since);
     state.peer = Some(peer);

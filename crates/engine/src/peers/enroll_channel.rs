@@ -75,7 +75,8 @@ fn identity(command: &EnrollChannel, context: &Context<'_>) -> Result<ChannelIde
         check_name(capability)?;
     }
     Ok(ChannelIdentity {
-        transport: command.transport.unwrap_or(Transport::JsonRpc),
+        // The shell knows what it came over and has put it there.
+        transport: command.transport.unwrap_or(Transport::InProcess),
         peer_role: command.peer_role,
         account_ref: Some(context.account.to_owned()),
         capabilities: sorted(&command.capabilities),

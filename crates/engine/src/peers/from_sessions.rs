@@ -8,9 +8,8 @@ use factum_model::peer::{
     ChannelSnapshot, ChannelState, FollowedSession, PeerRecovery, PeerTask, PeerTaskLink, PermissionBridge,
 };
 use factum_model::permission::{PermissionSubject, SubjectKind};
-use factum_model::task::TaskStatus;
 
-use crate::session::tasks::inbound::{InboundRow, requesting, subject};
+use crate::session::tasks::inbound::{InboundRow, native_status, recovery, requesting, subject};
 use crate::session::{OpenAction, SessionState, asked_in};
 
 /// What sessions add to a channel's summary.
@@ -37,18 +36,12 @@ impl FromSessions {
 
 /// A task that a client gave to us. `linked` is what its first fact says; how it stands is in its row.
 pub fn linked_by_client(row: &InboundRow, linked: PeerTask) -> PeerTaskLink {
-    let recovery = match row.status {
-        TaskStatus::WaitingInput => PeerRecovery::WaitingInput,
-        TaskStatus::WaitingPermission => PeerRecovery::WaitingAuthorization,
-        status if status.is_terminal() || status == TaskStatus::Archived => PeerRecovery::Reconciled,
-        TaskStatus::Running => PeerRecovery::Running,
-        _ => PeerRecovery::Idle,
-    };
+    let native_status = native_status(&linked.native_protocol, row.status, row.rejected).map(str::to_owned);
     PeerTaskLink {
         session_id: Some(row.session_id.clone()),
         task_id: Some(row.task_id.clone()),
         subagent_id: None,
-        peer_task: PeerTask { remote_status: row.status, recovery, ..linked },
+        peer_task: PeerTask { remote_status: row.status, recovery: recovery(row.status), native_status, ..linked },
     }
 }
 

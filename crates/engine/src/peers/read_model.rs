@@ -1,16 +1,17 @@
 //! `channel_summary`: what a peer loads before it goes on. What is only known while the runtime runs comes as an argument.
 
 use factum_model::Timestamp;
-use factum_model::peer::{ChannelRecord, ChannelSnapshot, ChannelState, FollowedSession};
+use factum_model::peer::{ChannelIdentity, ChannelRecord, ChannelSnapshot, ChannelState, FollowedSession, Transport};
 
 use super::cursors::Heads;
 use super::state::{Peer, PeerState};
 
-/// Whether a peer was heard of since the runtime started, and when.
+/// Whether a peer was heard of since the runtime started, and when; over what it is connected, while it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Presence {
     pub here: bool,
     pub last_seen_at: Option<Timestamp>,
+    pub transport: Option<Transport>,
 }
 
 /// The line of a list.
@@ -24,10 +25,18 @@ pub fn record(peer: &Peer, presence: &Presence) -> ChannelRecord {
     };
     ChannelRecord {
         channel_id: peer.channel_id.clone(),
-        identity: peer.identity.clone(),
+        identity: ChannelIdentity { transport: transport(peer, presence), ..peer.identity.clone() },
         state,
         last_seen_at: presence.last_seen_at.max(Some(peer.updated_at)),
         last_acknowledged_sequence: peer.own.acknowledged,
+    }
+}
+
+/// What it really uses goes before what it enrolled over, but for a transport that only the peer can know of.
+fn transport(peer: &Peer, presence: &Presence) -> Transport {
+    match peer.identity.transport {
+        own @ (Transport::Custom | Transport::InProcess) => own,
+        enrolled => presence.transport.unwrap_or(enrolled),
     }
 }
 

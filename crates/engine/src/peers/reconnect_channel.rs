@@ -84,7 +84,7 @@ pub fn reconnect_channel(
     events.push(NewEvent::new(scope, resumed));
     let sequence = context.sequence_after(state.sequence, &events);
     let after = after(state, &events, sequence, context.now);
-    let presence = Presence { here: true, last_seen_at: Some(context.now) };
+    let presence = Presence { here: true, last_seen_at: Some(context.now), transport: None };
     let snapshot = summary(&after, &presence, back.heads).ok_or_else(Refusal::not_found)?;
     // The token is the shell's to add: what is recorded of the answer must not hold it.
     let output = ReconnectChannelResult { snapshot, resume_from, gap, streams, resume_token: None, sequence };

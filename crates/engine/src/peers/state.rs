@@ -9,6 +9,8 @@ use factum_model::peer::{
 use factum_model::{Refusal, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::push_ahead::PushAhead;
+
 /// Decided questions kept at hand for the summary; all of them are in the log.
 pub(super) const DECIDED_KEPT_MAX: usize = 32;
 
@@ -43,6 +45,9 @@ pub struct Peer {
     /// What it was asked to decide: everything open, and the last few that are decided.
     pub bridge: Vec<Bridged>,
     pub peer_tasks: Vec<PeerTaskLink>,
+    /// Where it wants to be told of tasks that it has not sent yet, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub push_ahead: Vec<PushAhead>,
 }
 
 /// A peer's place in a stream.

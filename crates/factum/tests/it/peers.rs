@@ -270,12 +270,20 @@ async fn a_lost_connection_is_noticed_and_a_new_one_replaces_the_old() {
     for transport in TRANSPORTS {
         let link = Link::open(transport, &server).await;
         link.call("enroll_channel", json!({ "channel_id": transport, "peer_role": "client" })).await;
-        let state = async || {
+        let channel = async || {
             let params = json!({ "channel_id": transport });
-            server.http(None).call("get_channel_summary", params).await.unwrap()["channel"]["state"].clone()
+            server.http(None).call("get_channel_summary", params).await.unwrap()["channel"].clone()
         };
+        let state = async || channel().await["state"].clone();
+        // Server-sent events come beside plain HTTP; the lines of `factum stdio` go to a server over a WebSocket.
+        let (enrolled, used) = match transport {
+            "sse" => ("http_json", "sse"),
+            "stdio" => ("websocket", "websocket"),
+            other => (other, other),
+        };
+        assert_eq!(channel().await["transport"], enrolled, "{transport}");
         let first = link.stream(transport, &BTreeMap::new()).await.unwrap();
-        assert_eq!(state().await, "connected");
+        assert_eq!((state().await, channel().await["transport"].clone()), (json!("connected"), json!(used)));
         let other = Link::open(transport, &server).await;
         let second = other.stream(transport, &BTreeMap::new()).await.unwrap();
         drop((first, link));

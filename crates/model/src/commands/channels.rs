@@ -19,7 +19,7 @@ wire! {
         /// Your own stable id makes the call safe to repeat, and lets a peer come back as itself.
         pub channel_id: Option<ChannelId>,
         pub peer_role: PeerRole,
-        /// How the peer is connected; `json_rpc` where absent.
+        /// How the peer is connected; the transport that this came over where absent.
         pub transport: Option<Transport>,
         /// What a worker can do, or what the peer supports. `permissions` lets it decide what its own turns ask for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -13,6 +13,9 @@ wire! {
         /// The client's token and the receiver's credentials, sealed under the server's key.
         pub sealed_secrets: Option<String>,
         pub set_by: String,
+        /// Where its task is not there yet: the id the client will send it under, and the agent it will be sent to.
+        pub remote_task_id: Option<String>,
+        pub agent: Option<String>,
     }
 
     /// A client does not want to be told there any more.

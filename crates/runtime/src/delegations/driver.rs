@@ -127,7 +127,7 @@ impl Drive {
     /// The peer answered.
     fn heard(&mut self) {
         self.backoff.worked();
-        self.channel_id.iter().for_each(|id| self.runtime.hear_derived(&self.key(id)));
+        self.channel_id.iter().for_each(|id| self.runtime.hear_derived(&self.key(id), None));
     }
 
     /// The delegation as it stands.

@@ -3,6 +3,7 @@
 //! What a message means for a task is decided in `engine`; which protocol it came in, and what its peer sees of the task, is
 //! not known here.
 
+mod ahead;
 mod find;
 mod push;
 mod receive;

@@ -34,6 +34,17 @@ pub struct PushTarget {
     pub credentials: Option<SecretString>,
 }
 
+impl PushTarget {
+    pub(super) fn new_config<'a>(
+        &'a self,
+        config_id: &'a str,
+        native_protocol: &'a str,
+        sealed_secrets: Option<&'a str>,
+    ) -> NewPushConfig<'a> {
+        NewPushConfig { config_id, native_protocol, url: &self.url, scheme: self.scheme.as_deref(), sealed_secrets }
+    }
+}
+
 impl Runtime {
     /// Sets where changes of a task are pushed to.
     pub async fn set_push_target(
@@ -45,17 +56,11 @@ impl Runtime {
     ) -> Result<PushConfig, Refusal> {
         caller.require(SubmitTurn::SCOPE)?;
         let config_id = target.config_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| self.remote_id());
-        let sealed = self.seal_target(caller, row, &config_id, &target)?;
+        let sealed = self.seal_target(caller, &row.task_id, &config_id, &target)?;
         // Two at once must not both count the same ones.
         let _held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
         let known = self.configs(caller, &row.task_id).await?;
-        let new = NewPushConfig {
-            config_id: &config_id,
-            native_protocol: protocol,
-            url: &target.url,
-            scheme: target.scheme.as_deref(),
-            sealed_secrets: sealed.as_deref(),
-        };
+        let new = target.new_config(&config_id, protocol, sealed.as_deref());
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             set_push_config(state, &row.task_id, &known, &new, context)
@@ -99,10 +104,10 @@ impl Runtime {
     }
 
     /// The secrets as the log keeps them: good for this configuration of this task alone.
-    fn seal_target(
+    pub(super) fn seal_target(
         &self,
         caller: &Caller,
-        row: &InboundRow,
+        task_id: &TaskId,
         config_id: &str,
         target: &PushTarget,
     ) -> Result<Option<String>, Refusal> {
@@ -111,7 +116,7 @@ impl Runtime {
         }
         let plain = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
         let secrets = json!({ "token": plain(&target.token), "credentials": plain(&target.credentials) }).to_string();
-        let place = format!("{}\n{}\n{config_id}", caller.account, row.task_id);
+        let place = format!("{}\n{}\n{config_id}", caller.account, task_id);
         self.0.secret.encrypt(PURPOSE, &place, secrets.as_bytes()).map(Some)
     }
 }

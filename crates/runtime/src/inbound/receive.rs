@@ -1,11 +1,12 @@
 //! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
 
+use factum_engine::peers::PushAhead;
 use factum_engine::session::SessionState;
 use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
 use factum_engine::{Context, Decision};
 use factum_model::commands::SubmitTurn;
 use factum_model::id::{ChannelId, SessionId, TaskId};
-use factum_model::peer::{DeliveryMechanism, Transport};
+use factum_model::peer::DeliveryMechanism;
 use factum_model::value::{Metadata, Part};
 use factum_model::{Command, ErrorCode, Refusal};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,6 @@ const REMOTE_ID_CHARS_MAX: usize = 256;
 #[derive(Clone, Debug)]
 pub struct PeerMessage {
     pub native_protocol: &'static str,
-    pub transport: Transport,
     pub delivery: DeliveryMechanism,
     /// Who answers; the default agent where absent. A task that is under way with another one is not found.
     pub agent: Option<String>,
@@ -120,8 +120,8 @@ impl Runtime {
 
     async fn begin_task(&self, caller: &Caller, said: &PeerMessage, accept: &Accept) -> Result<Received, Refusal> {
         let agent = self.resolve_agent(said.agent.as_deref())?;
-        let channel_id = self.peer_channel(caller, said.native_protocol, said.transport).await?;
-        self.hear_derived(&(caller.account.clone(), channel_id.clone()));
+        let channel_id = self.peer_channel(caller, said.native_protocol).await?;
+        self.hear_derived(&(caller.account.clone(), channel_id.clone()), Some(caller.transport));
         // Ids that peers choose can come twice at once; the second one finds what the first one made.
         let (account, principal, protocol) = (&caller.account, &caller.principal, said.native_protocol);
         let own_ids = said.own_task_id.iter().map(|id| keys::task(account, protocol, principal, id));
@@ -145,12 +145,18 @@ impl Runtime {
             )
             .with("cause", "context_unknown"));
         }
+        let ahead = match &said.own_task_id {
+            // Boxed, here and below: only clients of one old version name their tasks.
+            Some(own) => Box::pin(self.push_target_ahead(caller, protocol, (own.as_str(), agent.as_str()))).await?,
+            None => None,
+        };
         let ids = Ids {
             task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
             context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
+            ahead,
         };
         let actor = caller.actor();
-        match known {
+        let received = match known {
             Some(context) => {
                 let session_id = context.session_id;
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
@@ -168,7 +174,11 @@ impl Runtime {
                 facts.retain(|fact| fact.sequence >= accepted.first_sequence);
                 Ok(Received { accepted, begun: Some((facts, behind)) })
             }
+        }?;
+        if let Some(ahead) = &ids.ahead {
+            Box::pin(self.taken(caller, protocol, ahead)).await;
         }
+        Ok(received)
     }
 
     /// An id for a peer, which is no id of ours: neither side takes the other's for its own.
@@ -177,10 +187,11 @@ impl Runtime {
     }
 }
 
-/// The ids a new task has for its peer.
+/// The ids a new task has for its peer, and what the peer said of it before.
 struct Ids {
     task: String,
     context: String,
+    ahead: Option<PushAhead>,
 }
 
 impl Ids {
@@ -203,6 +214,7 @@ impl Ids {
             input: &said.input,
             message: &said.message,
             metadata: &said.metadata,
+            ahead: self.ahead.as_ref().map(|ahead| (&ahead.task_id, &ahead.config)),
         };
         let decided = begin_inbound(state, session_id, &incoming, context)?;
         Ok(decided.map(|received| PeerMessageAccepted {
@@ -235,13 +247,15 @@ impl PeerMessage {
 }
 
 fn check_ids(said: &PeerMessage) -> Result<(), Refusal> {
-    for id in [&said.task_id, &said.own_task_id, &said.context_id].into_iter().flatten() {
-        let chars = id.chars().count();
-        if chars == 0 || chars > REMOTE_ID_CHARS_MAX || id.chars().any(char::is_control) {
-            return Err(Refusal::invalid(format!(
-                "ids of tasks and contexts have 1 to {REMOTE_ID_CHARS_MAX} printable characters"
-            )));
-        }
+    [&said.task_id, &said.own_task_id, &said.context_id].into_iter().flatten().try_for_each(|id| check_id(id))
+}
+
+pub(super) fn check_id(id: &str) -> Result<(), Refusal> {
+    let chars = id.chars().count();
+    if chars == 0 || chars > REMOTE_ID_CHARS_MAX || id.chars().any(char::is_control) {
+        return Err(Refusal::invalid(format!(
+            "ids of tasks and contexts have 1 to {REMOTE_ID_CHARS_MAX} printable characters"
+        )));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use factum_engine::peers::{PeerState, channel_of_peer, channel_of_principal};
+use factum_engine::peers::{PeerState, Presence, channel_of_peer, channel_of_principal};
 use factum_model::Refusal;
 use factum_model::commands::EnrollChannel;
 use factum_model::id::ChannelId;
@@ -26,13 +26,22 @@ const KNOWN_MAX: usize = 10_000;
 /// What a client of ours can do: it has no card that would say so. It decides what its tasks ask permission for.
 const CLIENT_CAPABILITIES: [&str; 4] = ["streaming", "artifacts", "task_delegation", PERMISSIONS];
 
-/// Peers that are enrolled for certain, each as what it was described when it was.
+/// Peers that are enrolled for certain.
 #[derive(Default)]
-pub(crate) struct Known(Mutex<FxHashMap<Key, Described>>);
+pub(crate) struct Known(Mutex<FxHashMap<Key, Enrolled>>);
+
+#[derive(Default)]
+struct Enrolled {
+    /// As what the peer was described when it was. A client may come over several transports at once: each of them is recorded
+    /// when it is first used, and not again whenever another one was in between.
+    described: Vec<Described>,
+    /// What it came over last.
+    over: Option<Transport>,
+}
 
 impl Known {
     fn is(&self, key: &Key, described: &Described) -> bool {
-        self.0.lock().get(key) == Some(described)
+        self.0.lock().get(key).is_some_and(|known| known.described.contains(described))
     }
 
     fn add(&self, key: Key, described: Described) {
@@ -40,21 +49,33 @@ impl Known {
         if known.len() >= KNOWN_MAX {
             known.clear();
         }
-        known.insert(key, described);
+        let known = known.entry(key).or_default();
+        // Only a peer that we speak to has a card, and it is what its card says now.
+        known.described.retain(|_| described.card.is_none());
+        known.over = Some(described.transport);
+        known.described.push(described);
+    }
+
+    /// Notes what a peer came over, where it is enrolled. Says whether it is.
+    fn came(&self, key: &Key, over: Option<Transport>) -> bool {
+        let mut known = self.0.lock();
+        let Some(known) = known.get_mut(key) else { return false };
+        known.over = over.or(known.over);
+        true
+    }
+
+    /// What a peer came over last, as far as that is remembered.
+    pub(super) fn over(&self, key: &Key) -> Option<Transport> {
+        self.0.lock().get(key)?.over
     }
 }
 
 impl Runtime {
     /// The channel of a caller that speaks `protocol`.
-    pub(crate) async fn peer_channel(
-        &self,
-        caller: &Caller,
-        protocol: &str,
-        transport: Transport,
-    ) -> Result<ChannelId, Refusal> {
+    pub(crate) async fn peer_channel(&self, caller: &Caller, protocol: &str) -> Result<ChannelId, Refusal> {
         let channel_id = channel_of_principal(protocol, &caller.principal).ok_or_else(unnamed)?;
         let capabilities = CLIENT_CAPABILITIES.map(str::to_owned).to_vec();
-        let described = Described { transport, card: None, capabilities };
+        let described = Described { transport: caller.transport, card: None, capabilities };
         self.enrolled(caller, &channel_id, protocol, described).await?;
         Ok(channel_id)
     }
@@ -76,16 +97,22 @@ impl Runtime {
     /// A caller that speaks `protocol` asks for something. Writes nothing: only its channel's summary shows it.
     pub(crate) fn hear_client(&self, caller: &Caller, protocol: &str) {
         if let Some(channel_id) = channel_of_principal(protocol, &caller.principal) {
-            self.hear_derived(&key_of(caller, &channel_id));
+            self.hear_derived(&key_of(caller, &channel_id), Some(caller.transport));
         }
     }
 
     /// The same of a channel. One that is not enrolled cannot be missed.
-    pub(crate) fn hear_derived(&self, key: &Key) {
-        let known = self.0.derived_channels.0.lock().contains_key(key);
-        if known {
+    pub(crate) fn hear_derived(&self, key: &Key, over: Option<Transport>) {
+        if self.0.derived_channels.came(key, over) {
             self.0.presence.hear(key, self.now(), self.heartbeat());
         }
+    }
+
+    /// What is known of a channel's peer while the runtime runs.
+    pub(super) fn presence_of(&self, caller: &Caller, channel_id: &ChannelId) -> Presence {
+        let key = key_of(caller, channel_id);
+        let seen = self.0.presence.look(&key);
+        Presence { transport: seen.transport.or_else(|| self.0.derived_channels.over(&key)), ..seen }
     }
 
     async fn enrolled(

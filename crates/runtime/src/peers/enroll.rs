@@ -16,11 +16,13 @@ use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
 impl Handle<EnrollChannel> for Runtime {
-    async fn handle(&self, caller: &Caller, command: EnrollChannel) -> Result<EnrollChannelResult, Refusal> {
+    async fn handle(&self, caller: &Caller, mut command: EnrollChannel) -> Result<EnrollChannelResult, Refusal> {
         let (accept, _held) = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
+        // Behind the look for a repeat: the same command may be sent again another way.
+        command.transport.get_or_insert(caller.transport);
         if !command.session_ids.is_empty() {
             caller.require(Scope::SessionsRead)?;
             self.require_sessions(&caller.account, &command.session_ids).await?;

@@ -4,7 +4,6 @@ use factum_engine::peers::{PeerRow, PeerState, keys, record};
 use factum_model::Refusal;
 use factum_model::commands::{ListRemoteChannels, ListRemoteChannelsResult};
 
-use super::heartbeat::key_of;
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::handlers::list_sessions::Page;
@@ -17,7 +16,7 @@ impl Handle<ListRemoteChannels> for Runtime {
         let (rows, next_cursor) = self.page::<PeerRow>(caller, prefix, page).await?;
         let mut channels = Vec::with_capacity(rows.len());
         for row in rows {
-            let presence = self.0.presence.look(&key_of(caller, &row.channel_id));
+            let presence = self.presence_of(caller, &row.channel_id);
             let own = |state: &PeerState| {
                 let peer = state.of(&caller.principal).ok_or_else(Refusal::not_found)?;
                 Ok(record(peer, &presence))

@@ -9,6 +9,7 @@ use std::time::Duration;
 use factum_engine::peers::{Presence, Sign};
 use factum_model::Timestamp;
 use factum_model::id::ChannelId;
+use factum_model::peer::Transport;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
@@ -47,6 +48,7 @@ struct Seen {
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     pub(super) number: u64,
+    transport: Transport,
     /// Another one took its place.
     pub(super) ended: CancellationToken,
 }
@@ -63,9 +65,15 @@ impl PeerPresence {
     }
 
     /// A connection opens; the one before it ends.
-    pub(super) fn connect(&self, key: &Key, now: Timestamp, heartbeat: Duration) -> (Connection, Sign) {
+    pub(super) fn connect(
+        &self,
+        key: &Key,
+        transport: Transport,
+        now: Timestamp,
+        heartbeat: Duration,
+    ) -> (Connection, Sign) {
         let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
-        let connection = Connection { number, ended: CancellationToken::new() };
+        let connection = Connection { number, transport, ended: CancellationToken::new() };
         let mut table = self.table.lock();
         let last_seen_at = table.peers.get(key).and_then(|seen| seen.last_seen_at);
         let (first, _) = table.hear(key, now, heartbeat);
@@ -114,7 +122,11 @@ impl PeerPresence {
     pub(super) fn look(&self, key: &Key) -> Presence {
         let table = self.table.lock();
         let seen = table.peers.get(key);
-        Presence { here: seen.is_some_and(|seen| seen.heard), last_seen_at: seen.and_then(|seen| seen.last_seen_at) }
+        Presence {
+            here: seen.is_some_and(|seen| seen.heard),
+            last_seen_at: seen.and_then(|seen| seen.last_seen_at),
+            transport: seen.and_then(|seen| seen.connection.as_ref()).map(|connection| connection.transport),
+        }
     }
 
     /// A channel that was connected when the runtime started has its whole time to be heard of.
@@ -206,7 +218,7 @@ mod tests {
     fn only_those_without_a_connection_are_missed() {
         let presence = PeerPresence::default();
         presence.hear(&key("a"), now(), BEAT);
-        let (connection, sign) = presence.connect(&key("b"), now(), BEAT);
+        let (connection, sign) = presence.connect(&key("b"), Transport::Sse, now(), BEAT);
         assert!(sign.first && !sign.replaces);
         let later = Instant::now() + BEAT * 2;
         assert_eq!(presence.due(later, BEAT, 10).0, [key("a")]);
@@ -230,8 +242,8 @@ mod tests {
     #[test]
     fn a_second_connection_ends_the_first() {
         let presence = PeerPresence::default();
-        let (first, _) = presence.connect(&key("a"), now(), BEAT);
-        let (second, sign) = presence.connect(&key("a"), now(), BEAT);
+        let (first, _) = presence.connect(&key("a"), Transport::Sse, now(), BEAT);
+        let (second, sign) = presence.connect(&key("a"), Transport::Sse, now(), BEAT);
         assert!(sign.replaces && !sign.first && first.ended.is_cancelled() && !second.ended.is_cancelled());
         assert_eq!(presence.disconnect(&key("a"), first.number), None, "the end of the first changes nothing");
         assert!(presence.is_connected(&key("a")));

@@ -107,7 +107,7 @@ impl Runtime {
         let mut opened = None;
         let decide = |state: &PeerState, context: &mut Context<'_>| -> Result<Decision<u64>, Refusal> {
             own_peer(state, caller)?;
-            let (connection, sign) = self.0.presence.connect(&key, context.now, self.heartbeat());
+            let (connection, sign) = self.0.presence.connect(&key, caller.transport, context.now, self.heartbeat());
             // Held from here on: whatever goes wrong below, its end is taken care of.
             opened = Some(Connected { runtime: self.clone(), key: key.clone(), connection });
             appear(state, sign, context)

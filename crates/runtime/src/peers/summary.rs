@@ -5,7 +5,6 @@ use factum_model::Refusal;
 use factum_model::commands::{GetChannelSummary, GetChannelSummaryResult};
 use factum_model::id::SessionId;
 
-use super::heartbeat::key_of;
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::runtime::Runtime;
@@ -19,7 +18,7 @@ impl Handle<GetChannelSummary> for Runtime {
         let (state, _) = self.look(&caller.account, &command.channel_id, own).await?;
         let sessions: Vec<SessionId> = state.peer.iter().flat_map(|peer| peer.sessions.keys()).cloned().collect();
         let heads = self.heads(&caller.account, sessions).await?;
-        let presence = self.0.presence.look(&key_of(caller, &command.channel_id));
+        let presence = self.presence_of(caller, &command.channel_id);
         let mut summary = summary(&state, &presence, &heads).ok_or_else(Refusal::not_found)?;
         if let Some(peer) = &state.peer {
             self.told_by_sessions(&caller.account, peer).await?.add_to(&mut summary);

@@ -126,6 +126,7 @@ pub(in crate::dialect) fn read_april_2025(name: Name, params: &str, around: Arou
     match name {
         Name::SendMessage => Ok(Operation::SendMessage(sent_april_2025(params, around)?)),
         Name::StreamMessage => Ok(Operation::StreamMessage(sent_april_2025(params, around)?)),
+        Name::CreatePushConfig => Ok(Operation::CreatePushConfigAhead(set_push(params)?)),
         name => read(name, params, around, Dialect::April2025),
     }
 }

@@ -267,7 +267,10 @@ impl Fields {
         if self.april {
             out.insert("id".to_owned(), config.task_id.as_str().into());
         }
-        out.insert("pushNotificationConfig".to_owned(), push_config(config));
+        // A task of April 2025 has one configuration, and that has no name.
+        let id = config.id.clone().filter(|_| self.v0_3);
+        let nested = push_config(&TaskPushNotificationConfig { id, ..config.clone() });
+        out.insert("pushNotificationConfig".to_owned(), nested);
         out.into()
     }
 }

@@ -274,10 +274,12 @@ fn push_configurations_in_every_dialect() {
         tenant: None,
     };
     let nested = json!({ "id": "c", "url": "u", "authentication": { "schemes": ["Bearer"] } });
+    let nameless = json!({ "url": "u", "authentication": { "schemes": ["Bearer"] } });
     let table = [
         (Dialect::V1_0, json!({ "id": "c", "taskId": "t", "url": "u", "authentication": { "scheme": "Bearer" } })),
         (Dialect::V0_3, json!({ "taskId": "t", "pushNotificationConfig": nested })),
-        (Dialect::April2025, json!({ "id": "t", "pushNotificationConfig": nested })),
+        // Seed 004: a task has one configuration, and that has no name.
+        (Dialect::April2025, json!({ "id": "t", "pushNotificationConfig": nameless })),
         (Dialect::V0_3Http, json!({ "name": "tasks/t/pushNotificationConfigs/c", "pushNotificationConfig": nested })),
     ];
     for (dialect, expected) in table {

@@ -26,6 +26,7 @@ fn told(operation: &Operation) -> Value {
         Operation::CancelTask(request) => json!({ "cancel": request }),
         Operation::Subscribe(request, after) => json!({ "subscribe": request, "after": after }),
         Operation::CreatePushConfig(config) => json!({ "createPush": config }),
+        Operation::CreatePushConfigAhead(config) => json!({ "createPushAhead": config }),
         Operation::GetPushConfig(request) => json!({ "getPush": request }),
         Operation::AnyPushConfig(request) => json!({ "anyPush": request }),
         Operation::ListPushConfigs(request) => json!({ "listPush": request }),
@@ -419,7 +420,7 @@ fn requests_of_april_2025() {
         Dialect::April2025,
         Name::CreatePushConfig,
         set,
-        json!({ "createPush": { "taskId": "t", "id": "t", "url": "u" } }),
+        json!({ "createPushAhead": { "taskId": "t", "id": "t", "url": "u" } }),
     );
     check(Dialect::April2025, Name::GetPushConfig, json!({ "id": "t" }), json!({ "anyPush": { "taskId": "t" } }));
     assert_eq!(

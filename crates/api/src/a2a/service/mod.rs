@@ -24,7 +24,7 @@ use a2a::{
     ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
     SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
-use factum_a2a::server::{Sent, Server, Updates};
+use factum_a2a::server::{Sent, Server, TaskIs, Updates};
 use factum_model::commands::CancelTask;
 use factum_model::registry::Scope;
 use factum_model::task::Propagation;
@@ -147,8 +147,12 @@ impl Server for Service {
     async fn create_push_config(
         &self,
         config: TaskPushNotificationConfig,
+        task: TaskIs,
     ) -> Result<TaskPushNotificationConfig, A2AError> {
-        self.set_config(config).await
+        match task {
+            TaskIs::There => self.set_config(config).await,
+            TaskIs::Expected => self.set_config_ahead(config).await,
+        }
     }
 
     async fn get_push_config(

@@ -20,19 +20,24 @@ impl Service {
         check("url", &config, &self.push_policy)?;
         let task_id = config.task_id.clone();
         let row = self.find(&task_id).await?;
-        let (scheme, credentials) = match config.authentication {
-            Some(authentication) => (Some(authentication.scheme), authentication.credentials),
-            None => (None, None),
-        };
-        let target = PushTarget {
-            config_id: config.id,
-            url: config.url,
-            scheme: scheme.filter(|scheme| !scheme.is_empty()),
-            token: config.token.map(SecretString::from),
-            credentials: credentials.map(SecretString::from),
-        };
-        let set = self.runtime.set_push_target(&self.caller, PROTOCOL, &row, target).await;
+        let set = self.runtime.set_push_target(&self.caller, PROTOCOL, &row, target(config)).await;
         set.map(|config| shown(&task_id, config)).map_err(|refusal| refused(&refusal, &task_id))
+    }
+
+    /// The same for a task that may not be there yet: whoever chooses the ids of its tasks may say this first (seed 004).
+    pub(super) async fn set_config_ahead(
+        &self,
+        config: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, A2AError> {
+        check("url", &config, &self.push_policy)?;
+        let task_id = config.task_id.clone();
+        let wanted = target(config.clone());
+        let place = (task_id.as_str(), &*self.agent);
+        let set = self.runtime.set_push_target_ahead(&self.caller, PROTOCOL, place, &wanted).await;
+        match set.map_err(|refusal| refused(&refusal, &task_id))? {
+            Some(set) => Ok(shown(&task_id, set)),
+            None => self.set_config(config).await,
+        }
     }
 
     /// Whether the configuration that a message brings along could be set.
@@ -75,8 +80,29 @@ impl Service {
     }
 
     async fn configs(&self, task_id: &str) -> Result<Vec<PushConfig>, A2AError> {
-        let row = self.find(task_id).await?;
-        self.runtime.push_targets(&self.caller, &row).await.map_err(|refusal| refused(&refusal, task_id))
+        let not_read = |refusal| refused(&refusal, task_id);
+        match self.find(task_id).await {
+            Ok(row) => self.runtime.push_targets(&self.caller, &row).await.map_err(not_read),
+            Err(missing) => {
+                let place = (task_id, &*self.agent);
+                let ahead = self.runtime.push_target_ahead(&self.caller, PROTOCOL, place).await.map_err(not_read)?;
+                ahead.map(|ahead| vec![ahead.config]).ok_or(missing)
+            }
+        }
+    }
+}
+
+fn target(config: TaskPushNotificationConfig) -> PushTarget {
+    let (scheme, credentials) = match config.authentication {
+        Some(authentication) => (Some(authentication.scheme), authentication.credentials),
+        None => (None, None),
+    };
+    PushTarget {
+        config_id: config.id,
+        url: config.url,
+        scheme: scheme.filter(|scheme| !scheme.is_empty()),
+        token: config.token.map(SecretString::from),
+        credentials: credentials.map(SecretString::from),
     }
 }
 

@@ -3,7 +3,7 @@
 use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
 use factum_a2a::parts::{USUAL_MODES, beside_input, is_accepted, media_type, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
-use factum_model::peer::{DeliveryMechanism, Transport};
+use factum_model::peer::DeliveryMechanism;
 use factum_runtime::{PeerMessage, Received};
 use futures::stream;
 
@@ -62,7 +62,6 @@ impl Service {
         };
         let said = PeerMessage {
             native_protocol: PROTOCOL,
-            transport: Transport::JsonRpc,
             delivery,
             agent: Some(self.agent.to_string()),
             task_id: message.task_id.clone(),

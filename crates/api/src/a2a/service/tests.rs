@@ -1,6 +1,7 @@
 //! The operations on a real runtime with the demo agent: what a client gets, what it finds again after a restart, and what
 //! it must not see.
 
+mod ahead;
 mod channel;
 mod rejected;
 
@@ -13,7 +14,7 @@ use a2a::{
     Message, Part, Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse,
     SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskState, error_code,
 };
-use factum_a2a::server::{Sent, Server, Update};
+use factum_a2a::server::{Sent, Server, TaskIs, Update};
 use factum_agent::Script;
 use factum_model::commands::{GetTask, ReadEvents};
 use factum_model::id::TaskId;
@@ -437,9 +438,10 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
         }),
         tenant: None,
     };
-    let made = alice.create_push_config(config(None, "https://example.com/a")).await.expect("a configuration");
+    let make = |config| alice.create_push_config(config, TaskIs::There);
+    let made = make(config(None, "https://example.com/a")).await.expect("a configuration");
     assert!(made.id.as_ref().is_some_and(|id| !id.is_empty()));
-    let named = alice.create_push_config(config(Some("mine"), "https://example.com/b")).await.expect("a configuration");
+    let named = make(config(Some("mine"), "https://example.com/b")).await.expect("a configuration");
     assert_eq!(named.authentication, Some(AuthenticationInfo { scheme: "Bearer".to_owned(), credentials: None }));
     assert_eq!((named.token.as_ref(), named.url.as_str()), (None, "https://example.com/b"));
     world.restart().await;
@@ -468,7 +470,7 @@ async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
     alice.delete_push_config(delete()).await.expect("deleted already");
     assert_eq!(code(alice.get_push_config(get("mine")).await), error_code::TASK_NOT_FOUND);
     for bad in ["ftp://example.com", "https://10.0.0.1/", "http://example.com/"] {
-        let error = alice.create_push_config(config(None, bad)).await.expect_err("a refusal");
+        let error = alice.create_push_config(config(None, bad), TaskIs::There).await.expect_err("a refusal");
         assert_eq!((error.code, &error.message[..5]), (error_code::INVALID_PARAMS, "url: "), "{bad}");
     }
     let row = world.runtime.inbound_task(&caller("agent://alice"), PROTOCOL, &done.id).await.expect("rows");

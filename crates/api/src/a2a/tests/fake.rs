@@ -13,7 +13,7 @@ use a2a::{
     StreamResponse, SubscribeToTaskRequest, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState,
     TaskStatus, TaskStatusUpdateEvent,
 };
-use factum_a2a::server::{Sent, Server, Update, Updates};
+use factum_a2a::server::{Sent, Server, TaskIs, Update, Updates};
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::Caller;
 use futures::StreamExt;
@@ -167,8 +167,10 @@ impl Server for ForCaller {
     async fn create_push_config(
         &self,
         config: TaskPushNotificationConfig,
+        task: TaskIs,
     ) -> Result<TaskPushNotificationConfig, A2AError> {
-        self.note(json!({ "operation": "createPush", "request": config }));
+        let operation = if task == TaskIs::There { "createPush" } else { "createPushAhead" };
+        self.note(json!({ "operation": operation, "request": config }));
         Ok(config)
     }
 

@@ -74,6 +74,31 @@ pub(super) fn subscribe(id: &str) -> proto::SubscribeToTaskRequest {
     proto::SubscribeToTaskRequest { id: id.to_owned(), ..Default::default() }
 }
 
+/// What the card of an agent says about gRPC leads to that agent and to no other.
+#[tokio::test]
+async fn every_agent_is_reached_as_its_card_says() {
+    let world = World::open().await;
+    let mut grpc = Grpc::start(&world).await;
+    for agent in ["demo", "waiting"] {
+        let path = format!("/a2a/agents/{agent}/.well-known/agent-card.json");
+        let card = world.ask("GET", &path, &[("a2a-version", "1.0")], None).await.json();
+        let interfaces = card["supportedInterfaces"].as_array().unwrap();
+        let interface = interfaces.iter().find(|interface| interface["protocolBinding"] == "GRPC").unwrap();
+        let tenant = interface["tenant"].as_str().unwrap_or_default().to_owned();
+        grpc.client.send_message(proto::SendMessageRequest { tenant, ..send("hi") }).await.unwrap();
+        assert_eq!(world.fake.asked()[0]["agent"], agent);
+    }
+    let tenant = "agents/waiting".to_owned();
+    let card = grpc.client.get_extended_agent_card(proto::GetExtendedAgentCardRequest { tenant }).await.unwrap();
+    let card = card.into_inner();
+    let tenants: Vec<&str> = card.supported_interfaces.iter().map(|interface| interface.tenant.as_str()).collect();
+    assert_eq!((card.name.as_str(), tenants), ("waiting", vec!["dev", "dev", "dev", "dev", "agents/waiting/dev"]));
+    let tenant = "agents/nobody".to_owned();
+    let nobody = grpc.client.send_message(proto::SendMessageRequest { tenant, ..send("hi") }).await.unwrap_err();
+    let nobody = told(&nobody);
+    assert_eq!((nobody.status.as_str(), nobody.reason.as_str()), ("NOT_FOUND", "NOT_FOUND"));
+}
+
 #[tokio::test]
 async fn every_method() {
     let world = World::open().await;

@@ -80,6 +80,34 @@ async fn a_tenant_is_the_callers_account_or_nobody() {
     assert_eq!((&sent["account"], &sent["request"]["tenant"]), (&json!("acme"), &json!("acme")));
 }
 
+/// A tenant says what a path would, so what leads over gRPC to an agent leads to it everywhere.
+#[tokio::test]
+async fn a_tenant_leads_to_an_agent() {
+    let world = World::open().await;
+    let sent = |tenant: &str| {
+        let mut sent = message("hi");
+        sent["tenant"] = json!(tenant);
+        sent
+    };
+    for (tenant, agent) in
+        [("agents/waiting", "waiting"), ("agents/waiting/dev", "waiting"), ("agents/demo", "demo"), ("dev", "demo")]
+    {
+        let answer = world.rpc(Some("1.0"), "SendMessage", sent(tenant)).await;
+        assert_eq!(answer["result"]["task"]["id"], "t", "{tenant}: {answer}");
+        assert_eq!(world.fake.asked()[0]["agent"], agent, "{tenant}");
+    }
+    let encoded = world.ask("POST", "/a2a/agents%2Fwaiting/message:send", &[], Some(&message("hi"))).await;
+    assert_eq!((encoded.status, &world.fake.asked()[0]["agent"]), (200, &json!("waiting")));
+    for (tenant, reason) in [("agents/nobody", "NOT_FOUND"), ("agents/waiting/acme", "PERMISSION_DENIED")] {
+        let answer = world.rpc(Some("1.0"), "SendMessage", sent(tenant)).await;
+        assert_eq!(answer["error"]["data"][0]["reason"], reason, "{tenant}: {answer}");
+    }
+    for (tenant, status) in [("agents/waiting", 200), ("agents/demo", 400)] {
+        let answer = world.ask("POST", "/a2a/agents/waiting/message:send", &[], Some(&sent(tenant))).await;
+        assert_eq!(answer.status, status, "{tenant}: {}", answer.text);
+    }
+}
+
 #[tokio::test]
 async fn an_idempotency_key_is_handed_on() {
     let world = World::open().await;

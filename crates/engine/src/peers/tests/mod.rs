@@ -4,6 +4,7 @@ mod acks;
 mod bridge;
 mod presence;
 mod properties;
+mod push_ahead;
 mod returns;
 
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ fn only_changes_are_facts() {
 #[test]
 fn after_a_restart_nobody_knows() {
     let world = client(&[]);
-    let state = |here| record(world.peer(), &Presence { here, last_seen_at: None }).state;
+    let state = |here| record(world.peer(), &Presence { here, ..Presence::default() }).state;
     assert_eq!((state(true), state(false)), (ChannelState::Connected, ChannelState::Unknown));
 }
 

@@ -95,7 +95,7 @@ fn the_snapshot_is_what_is_true_once_it_is_back() {
     let result = reconnect(&mut world, json!({ "cursors": { "t": 6 } }), &at).expect("back");
     assert_eq!(result.snapshot.as_of_sequence, world.state.sequence);
     assert_eq!(result.sequence, world.state.sequence);
-    let presence = Presence { here: true, last_seen_at: Some(world.now) };
+    let presence = Presence { here: true, last_seen_at: Some(world.now), transport: None };
     assert_eq!(Some(&result.snapshot), summary(&world.state, &presence, &at).as_ref());
     let cursors: Vec<(&str, u64)> = result.streams.iter().map(|at| (at.stream.as_str(), at.resume_from)).collect();
     assert_eq!(cursors, [("@channel", 0), ("s", 0), ("t", 6)]);

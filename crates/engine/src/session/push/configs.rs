@@ -38,6 +38,40 @@ pub struct NewPushConfig<'a> {
     pub sealed_secrets: Option<&'a str>,
 }
 
+impl NewPushConfig<'_> {
+    /// As it is kept, where it may be.
+    pub(crate) fn checked(&self) -> Result<PushConfig, Refusal> {
+        check("push_config_id_chars", self.config_id.chars().count(), ID_CHARS_MAX)?;
+        check("push_url_chars", self.url.chars().count(), URL_CHARS_MAX)?;
+        check("push_scheme_chars", self.scheme.map_or(0, |scheme| scheme.chars().count()), SCHEME_CHARS_MAX)?;
+        Ok(PushConfig {
+            config_id: self.config_id.to_owned(),
+            native_protocol: self.native_protocol.to_owned(),
+            url: self.url.to_owned(),
+            scheme: self.scheme.map(str::to_owned),
+            sealed_secrets: self.sealed_secrets.map(str::to_owned),
+        })
+    }
+}
+
+impl PushConfig {
+    /// The fact that it was set, for a task that is there.
+    pub(crate) fn set(&self, by: &str) -> PushConfigSet {
+        let PushConfig { config_id, native_protocol, url, scheme, sealed_secrets } = self.clone();
+        let set_by = by.to_owned();
+        PushConfigSet {
+            config_id,
+            native_protocol,
+            url,
+            scheme,
+            sealed_secrets,
+            set_by,
+            remote_task_id: None,
+            agent: None,
+        }
+    }
+}
+
 /// Sets a configuration, or sets it anew. `known` are those its task has.
 pub fn set_push_config(
     state: &SessionState,
@@ -47,23 +81,11 @@ pub fn set_push_config(
     context: &mut Context<'_>,
 ) -> Result<Decision<PushConfig>, Refusal> {
     let shell = require_session(state)?;
-    check("push_config_id_chars", new.config_id.chars().count(), ID_CHARS_MAX)?;
-    check("push_url_chars", new.url.chars().count(), URL_CHARS_MAX)?;
-    check("push_scheme_chars", new.scheme.map_or(0, |scheme| scheme.chars().count()), SCHEME_CHARS_MAX)?;
+    let config = new.checked()?;
     let others = known.iter().filter(|config| config.config_id != new.config_id).count();
     check("push_configs", others + 1, context.limits.push_configs_max)?;
-    let config = PushConfig {
-        config_id: new.config_id.to_owned(),
-        native_protocol: new.native_protocol.to_owned(),
-        url: new.url.to_owned(),
-        scheme: new.scheme.map(str::to_owned),
-        sealed_secrets: new.sealed_secrets.map(str::to_owned),
-    };
-    let PushConfig { config_id, native_protocol, url, scheme, sealed_secrets } = config.clone();
-    let set_by = context.caller.to_owned();
-    let fact = PushConfigSet { config_id, native_protocol, url, scheme, sealed_secrets, set_by };
     let scope = Scope::default().session_id(&shell.session_id).task_id(task_id);
-    Ok(Decision { events: vec![NewEvent::new(scope, fact)], output: config })
+    Ok(Decision { events: vec![NewEvent::new(scope, config.set(context.caller))], output: config })
 }
 
 /// Deletes a configuration. One that is not there is deleted already.

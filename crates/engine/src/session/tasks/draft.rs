@@ -150,6 +150,7 @@ impl<'a, 'c> Draft<'a, 'c> {
 
     /// A task ended: what is above it is looked at before the decision is.
     pub(super) fn over(&mut self, task_id: &TaskId) {
+        super::inbound::tell_peer(self, task_id);
         self.ended.push(task_id.clone());
     }
 

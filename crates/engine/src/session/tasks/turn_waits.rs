@@ -32,12 +32,14 @@ pub(in super::super) fn actions_changed(
             Some((waiting, prompt)) if at_work(status) && status != waiting => {
                 let (reason, resource, native_status) = (Some(prompt), None, None);
                 draft.push(scope, TaskWaiting { status: waiting, reason, resource, native_status });
+                inbound::tell_peer(&mut draft, &task_id);
             }
             None if at_work(status) && status != TaskStatus::Running => {
                 let resumed_by = draft.context.caller.to_owned();
                 let (reason, origin_task_id) = (None, None);
                 let (status, propagation) = (TaskStatus::Running, Propagation::None);
                 draft.push(scope, TaskResumed { status, resumed_by, reason, propagation, origin_task_id });
+                inbound::tell_peer(&mut draft, &task_id);
             }
             _ => {}
         }

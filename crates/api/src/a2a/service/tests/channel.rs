@@ -2,6 +2,7 @@
 
 use factum_model::Timestamp;
 use factum_model::commands::{GetChannelSummary, ListRemoteChannels};
+use factum_model::peer::Transport;
 
 use super::*;
 
@@ -25,14 +26,15 @@ async fn the_channel_of_a_client_tells_of_its_tasks() {
         let summary = GetChannelSummary { channel_id: channels[0].channel_id.clone() };
         let found = world.runtime.call(&own, summary).await.expect("a summary").summary;
         let found = serde_json::to_value(found).expect("JSON");
-        let tasks: Vec<(&Value, &Value)> = found["peer_tasks"]
+        let tasks: Vec<(&Value, &Value, &Value)> = found["peer_tasks"]
             .as_array()
             .expect("tasks")
             .iter()
-            .map(|task| (&task["remote_task_id"], &task["recovery"]))
+            .map(|task| (&task["remote_task_id"], &task["recovery"], &task["native_status"]))
             .collect();
-        let (waiting, over) = (json!("waiting_authorization"), json!("reconciled"));
-        assert_eq!(tasks, [(&json!(asked.id), &waiting), (&json!(done.id), &over)], "{found}");
+        let waiting = (&json!(asked.id), &json!("waiting_authorization"), &json!("TASK_STATE_AUTH_REQUIRED"));
+        let over = (&json!(done.id), &json!("reconciled"), &json!("TASK_STATE_COMPLETED"));
+        assert_eq!(tasks, [waiting, over], "{found}");
         assert_eq!(found["permission_bridge"].as_array().expect("questions").len(), 1, "{found}");
         let question = &found["permission_bridge"][0];
         assert_eq!((&question["requesting_peer"], &question["decision"]), (&json!("agent:demo"), &Value::Null));
@@ -46,4 +48,23 @@ async fn the_channel_of_a_client_tells_of_its_tasks() {
             assert_eq!(found["as_of_sequence"], 1, "nothing more was written for it");
         }
     }
+}
+
+/// The transport of a client's channel is the one it came by. Each is recorded once, however often a client changes between them.
+#[tokio::test]
+async fn a_channel_has_the_transport_that_its_client_uses() {
+    let world = World::new().await;
+    let over = |transport| Service::on(&world.runtime, &caller("agent://alice").over(transport), "demo", true);
+    let own = Caller::new("agent://alice", "acme", Scopes::admin());
+    let mut seen = Vec::new();
+    for transport in [Transport::Grpc, Transport::HttpJson, Transport::Grpc, Transport::HttpJson] {
+        task(&over(transport), sent(says("hello"))).await;
+        let all: ListRemoteChannels = serde_json::from_value(json!({})).expect("params");
+        let channels = world.runtime.call(&own, all).await.expect("channels").channels;
+        let summary = GetChannelSummary { channel_id: channels[0].channel_id.clone() };
+        let found = world.runtime.call(&own, summary).await.expect("a summary").summary;
+        seen.push((found.channel.identity.transport, found.as_of_sequence));
+    }
+    let (grpc, http) = (Transport::Grpc, Transport::HttpJson);
+    assert_eq!(seen, [(grpc, 1), (http, 2), (grpc, 2), (http, 2)]);
 }

@@ -10,8 +10,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::PEER_MESSAGE;
+use super::tell::native_status;
 use crate::context::{Context, Decision, check};
 use crate::session::create_session;
+use crate::session::push::PushConfig;
 use crate::session::state::SessionState;
 use crate::session::tasks::draft::Draft;
 use crate::session::tasks::start_task::{Start, start};
@@ -36,6 +38,8 @@ pub struct Incoming<'a> {
     /// What of the message is not input: its id, its annotations. Kept for whoever asks for the conversation.
     pub message: &'a Map<String, Value>,
     pub metadata: &'a Metadata,
+    /// What the peer said of the task before it sent it: the id that the task has here, and where the peer is told of it.
+    pub ahead: Option<(&'a TaskId, &'a PushConfig)>,
 }
 
 /// Where a peer's message went.
@@ -73,13 +77,16 @@ pub fn begin_inbound(
             &mut events,
         )),
     };
-    let task_id = context.task_id();
+    let task_id = incoming.ahead.map_or_else(|| context.task_id(), |(task_id, _)| task_id.clone());
     let caller = context.caller.to_owned();
     let mut draft = Draft::begin(state, session_id, &[], events, context);
     check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
     draft.push(draft.scope(&task_id).channel_id(incoming.channel_id), linked(incoming, &caller));
     let first_sequence = draft.sequence();
     draft.push(draft.scope(&task_id), created(incoming, &text, title, caller, draft.context));
+    if let Some((_, config)) = incoming.ahead {
+        draft.push(draft.scope(&task_id), config.set(draft.context.caller));
+    }
     start(&mut draft, &task_id, Start { thread: own_thread, ..Start::default() })?;
     attach(&mut draft.events, incoming.message);
     let session_id = session_id.clone();
@@ -107,7 +114,7 @@ fn linked(incoming: &Incoming<'_>, caller: &str) -> ChannelPeerTaskLinked {
         agent_card_ref: None,
         delivery_mechanism: incoming.delivery,
         remote_status: TaskStatus::Queued,
-        native_status: None,
+        native_status: native_status(incoming.native_protocol, TaskStatus::Queued, false).map(str::to_owned),
         recovery: PeerRecovery::Running,
         remote_artifact_refs: Vec::new(),
     };

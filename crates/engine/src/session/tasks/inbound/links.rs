@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use factum_model::events::ChannelPeerTaskLinked;
 use factum_model::id::{ChannelId, TaskId, ThreadId, TurnId};
-use factum_model::peer::Direction;
+use factum_model::peer::{DeliveryMechanism, Direction};
 use factum_model::task::TaskStatus;
 use factum_model::value::Part;
 use factum_model::{Event, Fact, Timestamp};
@@ -54,9 +54,20 @@ pub struct Link {
     pub first_sequence: u64,
     /// The sequence of the last change of its status.
     pub status_sequence: u64,
+    /// How its peer is told of changes.
+    #[serde(default = "polling")]
+    pub delivery: DeliveryMechanism,
+    /// What its channel was told last, once something was (`tell`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<TaskStatus>,
     /// What was said while its agent worked, and the agent has not heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unheard: Vec<Part>,
+}
+
+/// Of links that were recorded without it.
+fn polling() -> DeliveryMechanism {
+    DeliveryMechanism::Polling
 }
 
 impl Inbound {
@@ -85,6 +96,9 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     match (&event.fact, inbound.open.get_mut(task_id)) {
         (Fact::ChannelMessage(fact), Some(link)) if fact.direction == Direction::Inbound => {
             Arc::make_mut(link).unheard.extend(fact.parts.iter().cloned());
+        }
+        (Fact::ChannelPeerTaskUpdated(fact), Some(link)) if event.scope.run_id.is_none() => {
+            Arc::make_mut(link).told = Some(fact.peer_task.remote_status);
         }
         // Whatever begins a turn of the task gives its agent all of it.
         (Fact::TurnSubmitted(_), Some(link)) if !link.unheard.is_empty() => Arc::make_mut(link).unheard.clear(),
@@ -135,6 +149,8 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         status_at: event.timestamp,
         first_sequence: event.sequence,
         status_sequence: event.sequence,
+        delivery: peer_task.delivery_mechanism,
+        told: None,
         unheard: Vec::new(),
     };
     inbound.open.insert(task_id.clone(), link.into());

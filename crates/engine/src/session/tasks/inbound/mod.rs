@@ -2,8 +2,8 @@
 //!
 //! The peer knows the task under an id of its own protocol and the conversation under a context id; here it is a task of a
 //! session like any other, done by an agent. `begin` makes both in one commit, `continue_inbound` takes what the peer says
-//! later, `follow_up` lets the agent hear what came while it worked, `links` is what is remembered while the task is open, `rows` how it is found again. Tasks that a peer does for us
-//! are not here.
+//! later, `follow_up` lets the agent hear what came while it worked, `links` is what is remembered while the task is open,
+//! `rows` how it is found again, `tell` what its channel hears of it. Tasks that a peer does for us are not here.
 
 mod begin;
 mod bridge;
@@ -11,6 +11,7 @@ mod continue_inbound;
 mod follow_up;
 mod links;
 mod rows;
+mod tell;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,8 @@ pub(in super::super) use links::apply;
 pub use links::{Inbound, Link};
 pub(in super::super) use rows::RowDiff;
 pub use rows::{InboundContext, InboundRow, keys};
+pub(super) use tell::tell_peer;
+pub(crate) use tell::{native_status, recovery};
 
 /// The name under which a fact refers to the peer's message behind it: what of the message is not input.
 pub const PEER_MESSAGE: &str = "peer_message";

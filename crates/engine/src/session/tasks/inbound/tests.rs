@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use factum_model::commands::CancelTask;
 use factum_model::id::{ChannelId, SessionId, TaskId};
-use factum_model::peer::DeliveryMechanism;
-use factum_model::peer::Side;
+use factum_model::peer::{DeliveryMechanism, PeerRecovery, Side};
 use factum_model::permission::Verdict as Permission;
 use factum_model::task::{Propagation, TaskStatus};
 use factum_model::value::{Metadata, Part};
@@ -45,6 +44,7 @@ fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Recei
         input: &input,
         message: &message,
         metadata: &metadata,
+        ahead: None,
     };
     world.decide(|state, context| begin_inbound(state, &session(), &incoming, context))
 }
@@ -126,6 +126,7 @@ fn the_agent_gets_the_parts_that_were_sent() {
 
 #[test]
 fn a_question_waits_and_any_answer_answers_it() {
+    const EXPECTED: [&str; 4] = ["action.resolved", "tool.result", "task.resumed", "channel.peer_task.updated"];
     let answers = [
         (text("blue"), "blue"),
         (vec![Part::Data { data: json!({ "answer": "blue" }) }], "blue"),
@@ -137,7 +138,7 @@ fn a_question_waits_and_any_answer_answers_it() {
         model_asks(&mut world, vec![question("which")]);
         assert_eq!(row(&world, "r1").status, TaskStatus::WaitingInput);
         let done = say(&mut world, &task_id, &answer).expect("taken");
-        assert_eq!(types(&done.events), ["action.resolved", "tool.result", "task.resumed"], "{answer:?}");
+        assert_eq!(types(&done.events), EXPECTED, "{answer:?}");
         assert_eq!(done.events[0].refs[PEER_MESSAGE]["message_id"], "m2");
         let Fact::ToolResult(result) = &done.events[1].fact else { panic!("no result") };
         assert_eq!(result.preview.as_deref(), Some(told));
@@ -238,6 +239,97 @@ fn what_is_decided_here_is_told_to_the_channel_too() {
         _ => None,
     });
     assert_eq!(returned, Some((Permission::Deny, Side::Local, true)));
+}
+
+/// What the peer's channel was told of its tasks: our status, the peer's own word for it, what is known of it.
+fn told(world: &World) -> Vec<(TaskStatus, String, PeerRecovery)> {
+    let events = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode"));
+    let told = |event: Event| match event.fact {
+        Fact::ChannelPeerTaskUpdated(fact) => {
+            assert_eq!((event.scope.channel_id, event.scope.run_id), (Some(channel()), None));
+            let task = fact.peer_task;
+            assert_eq!((task.remote_task_id.as_deref(), task.remote_context_id.as_deref()), (Some("r1"), Some("ctx")));
+            Some((task.remote_status, task.native_status.unwrap_or_default(), task.recovery))
+        }
+        _ => None,
+    };
+    events.filter_map(told).collect()
+}
+
+/// Seed 000: `channel.peer_task.updated`, normalised and with the peer's own word.
+#[test]
+fn the_channel_hears_when_a_task_waits_goes_on_and_ends() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, vec![question("which")]);
+    say(&mut world, &task_id, &text("blue")).expect("taken");
+    model_asks(&mut world, vec![gated("delete")]);
+    say(&mut world, &task_id, &text("deny")).expect("taken");
+    model_asks(&mut world, Vec::new());
+    world.complete();
+    let expected = [
+        (TaskStatus::WaitingInput, "TASK_STATE_INPUT_REQUIRED", PeerRecovery::WaitingInput),
+        (TaskStatus::Running, "TASK_STATE_WORKING", PeerRecovery::Running),
+        (TaskStatus::WaitingPermission, "TASK_STATE_AUTH_REQUIRED", PeerRecovery::WaitingAuthorization),
+        (TaskStatus::Running, "TASK_STATE_WORKING", PeerRecovery::Running),
+        (TaskStatus::Completed, "TASK_STATE_COMPLETED", PeerRecovery::Reconciled),
+    ];
+    assert_eq!(told(&world), expected.map(|(status, word, known)| (status, word.to_owned(), known)));
+}
+
+/// The facts of the task say all there is to say: a message costs no more for having come over a channel.
+#[test]
+fn a_task_that_is_simply_done_tells_its_channel_nothing() {
+    let mut world = World::new();
+    let done = begin(&mut world, "r1", text("hello")).expect("begun");
+    model_asks(&mut world, Vec::new());
+    world.complete();
+    assert_eq!((row(&world, "r1").status, told(&world)), (TaskStatus::Completed, Vec::new()));
+    let linked = done.events.iter().find_map(|event| match &event.fact {
+        Fact::ChannelPeerTaskLinked(fact) => fact.peer_task.native_status.clone(),
+        _ => None,
+    });
+    assert_eq!(linked.as_deref(), Some("TASK_STATE_SUBMITTED"));
+}
+
+#[test]
+fn the_channel_hears_of_an_end_that_is_no_completion() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    let cancel = CancelTask { task_id, reason: None, propagation: Propagation::None, idempotency_key: None };
+    world.decide(|state, context| cancel_task(state, &[], &cancel, context)).expect("cancelled");
+    let expected = (TaskStatus::Cancelled, "TASK_STATE_CANCELED".to_owned(), PeerRecovery::Reconciled);
+    assert_eq!(told(&world), [expected]);
+}
+
+/// Seed 004: where a peer wants to be told may be said before the task is sent.
+#[test]
+fn what_was_said_ahead_is_the_tasks_from_its_first_commit() {
+    let mut world = World::new();
+    let (channel_id, task_id, message) = (channel(), id("task_ahead"), note("m1"));
+    let config = crate::session::push::PushConfig {
+        config_id: "r1".to_owned(),
+        native_protocol: "a2a".to_owned(),
+        url: "https://example.com".to_owned(),
+        scheme: None,
+        sealed_secrets: None,
+    };
+    let incoming = Incoming {
+        channel_id: &channel_id,
+        native_protocol: "a2a",
+        remote_task_id: "r1",
+        remote_context_id: "ctx",
+        delivery: DeliveryMechanism::Polling,
+        agent: "demo",
+        input: &text("hello"),
+        message: &message,
+        metadata: &Metadata::new(),
+        ahead: Some((&task_id, &config)),
+    };
+    let done = world.decide(|state, context| begin_inbound(state, &session(), &incoming, context)).expect("begun");
+    assert_eq!((&done.output.task_id, &row(&world, "r1").task_id), (&task_id, &task_id));
+    let kept = world.index.get(&crate::session::push::keys::config(ACCOUNT, &task_id, "r1")).expect("a row");
+    assert_eq!(serde_json::from_slice::<crate::session::push::PushConfig>(kept).expect("a row"), config);
 }
 
 #[test]
