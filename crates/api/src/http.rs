@@ -82,7 +82,7 @@ pub(crate) async fn called(
 ) -> Result<Box<RawValue>, Problem> {
     let started = state.metrics.start();
     let run = async {
-        let caller = state.admit(headers, peer).await?;
+        let caller = state.admit(headers, peer).await?.over(HttpJson);
         call(state, &caller, command, headers, body).await
     };
     let outcome = run.await;
