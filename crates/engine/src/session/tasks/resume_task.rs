@@ -63,7 +63,9 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     };
     let passes_by = status == task.row.status;
     let before = task.clone();
-    draft.push(going_scope(draft, &before), fact);
+    // An order that passes by is no sign of life of whoever is at work.
+    let scope = if passes_by { draft.scope(task_id) } else { going_scope(draft, &before) };
+    draft.push(scope, fact);
     if !passes_by {
         start_unblocked(draft, task_id);
         if !follow_up(draft, task_id) {

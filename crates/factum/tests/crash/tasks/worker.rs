@@ -64,7 +64,8 @@ async fn do_run(hand: &mut Hand, run: &Value, rng: &mut StdRng) {
         drop(hand.write("report_run", said(report)).await);
     }
     if !run["job_id"].is_null() && rng.random_bool(0.3) {
-        let result = json!({ "summary": mark, "output_refs": [mark] });
+        // Not in the words of an end: where the worker goes silent now, this is what stays.
+        let result = json!({ "summary": format!("reported {mark}"), "output_refs": [mark] });
         let report = json!({ "result": result, "idempotency_key": format!("result {mark}") });
         drop(hand.write("report_run", said(report)).await);
     }

@@ -177,6 +177,20 @@ fn no_time_passes_for_what_is_put_aside() {
     assert_eq!(board.status("t"), TimedOut);
 }
 
+/// Somebody else's order is not a word of the agent that it passes.
+#[test]
+fn an_order_that_passes_by_an_agent_at_work_is_no_sign_of_its_life() {
+    let mut board = Board::new();
+    board.task("root", json!({ "status": "queued" }));
+    let policy = json!({ "inactivity_timeout_ms": 60 });
+    let child = json!({ "status": "queued", "agent": "demo", "parent_task_id": "root", "retry_policy": policy });
+    board.task("t", child);
+    pause(&mut board, "root", "none");
+    board.later(40);
+    resume(&mut board, "root", "children");
+    assert_eq!(board.timers(), [(TimerKind::TaskInactivity, "t".to_owned(), 60)]);
+}
+
 /// A worker may go on and speak while its task is put aside; it is heard.
 #[test]
 fn a_sign_of_life_meanwhile_counts() {
