@@ -42,7 +42,7 @@ use head::{Head, Route};
 pub(crate) use rewound::Rewound;
 
 /// Room for a request, made when one arrives.
-const READ_BYTES: usize = 4 << 10;
+const READ_BYTES: usize = 2 << 10;
 /// What a client may send ahead while an answer is under way. More waits in the system's buffers.
 const AHEAD_BYTES_MAX: usize = 64 << 10;
 /// How long the rest of a request may take that has begun to arrive. Whoever is slower is hyper's.
