@@ -16,10 +16,10 @@ const RPC: &str = "/rpc";
 
 /// The head of a request that is answered here.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(crate) struct Head {
     pub(super) route: Route,
     /// Where the name of the command stands; empty for other routes.
-    pub(super) command: Range<usize>,
+    pub(crate) command: Range<usize>,
     len: usize,
     body_len: usize,
 }
@@ -32,7 +32,7 @@ pub(super) enum Route {
 }
 
 impl Head {
-    pub(super) fn body(&self) -> Range<usize> {
+    pub(crate) fn body(&self) -> Range<usize> {
         self.len..self.end()
     }
 
@@ -43,7 +43,7 @@ impl Head {
 }
 
 /// The head that these bytes begin with, if it is whole and ours. `headers` are made its own.
-pub(super) fn look(bytes: &[u8], headers: &mut HeaderMap, body_bytes_max: usize) -> Option<Head> {
+pub(crate) fn look(bytes: &[u8], headers: &mut HeaderMap, body_bytes_max: usize) -> Option<Head> {
     let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut room);
     let httparse::Status::Complete(len) = request.parse(bytes).ok()? else { return None };

@@ -38,6 +38,8 @@ use crate::http::{called, rpc_body};
 use crate::state::State;
 use alarm::Alarm;
 use answer::{Answer, Ended};
+#[cfg(feature = "fuzzing")]
+pub(crate) use head::look;
 use head::{Head, Route};
 pub(crate) use rewound::Rewound;
 
