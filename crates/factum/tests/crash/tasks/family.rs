@@ -42,7 +42,10 @@ pub(super) async fn bring_up(world: Arc<World>, number: usize, mut rng: StdRng) 
         hand.ask("wait_subagents", &wait).await.unwrap();
         if rng.random_bool(0.3) {
             let params = json!({ "subagent_id": child, "idempotency_key": format!("resume {child}") });
-            hand.write("resume_subagent", params).await.unwrap();
+            // On a busy machine it is still at work: then there is nothing to resume.
+            if let Err(refusal) = hand.write("resume_subagent", params).await {
+                assert_eq!(refusal["details"]["status"], "running", "{refusal}");
+            }
         }
         if !close(&mut hand, &child, &mut rng).await {
             left_alone.push_back(child);
