@@ -43,8 +43,8 @@ pub(crate) use head::look;
 use head::{Head, Route};
 pub(crate) use rewound::Rewound;
 
-/// Room for a request, made when one arrives.
-const READ_BYTES: usize = 2 << 10;
+/// Room for a request. As much as hyper makes for itself, so that what is left of one is used by the other.
+const READ_BYTES: usize = 8 << 10;
 /// What a client may send ahead while an answer is under way. More waits in the system's buffers.
 const AHEAD_BYTES_MAX: usize = 64 << 10;
 /// How long the rest of a request may take that has begun to arrive. Whoever is slower is hyper's.
@@ -64,12 +64,11 @@ pub(crate) async fn serve(state: &Arc<State>, peer: IpAddr, stream: TcpStream) -
         alarm: Alarm::new(),
         closing: Box::pin(state.runtime.closing().cancelled_owned()),
     };
-    loop {
-        match connection.next().await {
-            Next::Ours(head) => connection.respond(head).await.ok()?,
-            Next::NotOurs => return Some(Rewound::new(connection.read.freeze(), connection.stream)),
-            Next::Gone => return None,
-        }
+    match connection.next().await {
+        // Boxed: whoever only listens never needs the room of a command.
+        Next::Ours(head) => Box::pin(connection.serve(head)).await,
+        Next::NotOurs => Some(connection.rewound()),
+        Next::Gone => None,
     }
 }
 
@@ -94,6 +93,21 @@ enum Next {
 }
 
 impl Connection<'_> {
+    async fn serve(mut self, mut head: Head) -> Option<Rewound> {
+        loop {
+            self.respond(head).await.ok()?;
+            match self.next().await {
+                Next::Ours(next) => head = next,
+                Next::NotOurs => return Some(self.rewound()),
+                Next::Gone => return None,
+            }
+        }
+    }
+
+    fn rewound(self) -> Rewound {
+        Rewound::new(self.read.freeze(), self.stream)
+    }
+
     /// Waits for the next request, whole.
     async fn next(&mut self) -> Next {
         if self.read.is_empty() && !self.begun().await {
