@@ -43,13 +43,19 @@ pub(super) fn attempt_completed(
         TaskStatus::Cancelling => settle_cancelled(draft, task_id),
         // It goes on waiting for its owner when somebody resumes it.
         TaskStatus::Paused => {}
-        _ => await_owner(draft, task_id),
+        _ => complete_or_await(draft, task_id),
     }
 }
 
-fn await_owner(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
+/// The run is over: what it was for is done, or its owner has the word.
+fn complete_or_await(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
     if follow_up(draft, task_id) {
         return;
+    }
+    let Some(task) = draft.tasks.get(task_id) else { return };
+    if reconcile::is_enough(draft.state, &draft.tasks, task) {
+        let fact = reconcile::completion(&draft.tasks, task, draft.context.caller);
+        return draft.completed(task_id, fact);
     }
     let fact = TaskWaiting {
         status: TaskStatus::WaitingInput,
@@ -58,10 +64,9 @@ fn await_owner(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
         native_status: None,
     };
     draft.push(draft.run_scope(task_id), fact);
-    complete_if_enough(draft, task_id);
 }
 
-/// Completes a task whose owner said beforehand that this is enough.
+/// Completes a task that waits for its owner, where the owner said beforehand that this is enough.
 pub(super) fn complete_if_enough(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
     let Some(task) = draft.tasks.get(task_id) else { return };
     if reconcile::completes_by_itself(draft.state, &draft.tasks, task) {

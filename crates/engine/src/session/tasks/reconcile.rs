@@ -112,13 +112,15 @@ pub(super) fn settle_criteria(acceptance: &mut Acceptance, outcomes: &[Criterion
     Ok(())
 }
 
-/// Whether the owner said beforehand that this is enough: the run completed and nothing is missing.
+/// Whether a task that waits for its owner may complete without asking.
 pub(super) fn completes_by_itself(state: &SessionState, tasks: &Tasks, task: &Task) -> bool {
+    task.row.status == TaskStatus::WaitingInput && is_enough(state, tasks, task)
+}
+
+/// Whether the owner said beforehand that this is enough: the run completed and nothing is missing.
+pub(super) fn is_enough(state: &SessionState, tasks: &Tasks, task: &Task) -> bool {
     let done = task.row.attempt.as_ref().is_some_and(|attempt| attempt.status == AttemptStatus::Completed);
-    task.row.execution.auto_complete
-        && done
-        && task.row.status == TaskStatus::WaitingInput
-        && missing(state, tasks, task, true).is_empty()
+    task.row.execution.auto_complete && done && missing(state, tasks, task, true).is_empty()
 }
 
 /// The fact that completes a task with what is known of it.
