@@ -9,6 +9,15 @@ use crate::digest::sha256;
 /// The hex digits of a digest in the id of a channel.
 const DIGITS: usize = 24;
 
+/// What the ids of these channels begin with, whoever they are of.
+const RESERVED: &str = "chan_a2a_";
+
+/// Whether an id is among those that follow from who somebody is. Nobody takes one of them by enrolling: it could be another's,
+/// who would then have none.
+pub fn is_reserved(channel_id: &ChannelId) -> bool {
+    channel_id.as_str().starts_with(RESERVED)
+}
+
 /// The channel of a principal that speaks `protocol` to us.
 pub fn channel_of_principal(protocol: &str, principal: &str) -> Option<ChannelId> {
     derived(&format!("chan_{protocol}"), principal)
@@ -63,5 +72,15 @@ mod tests {
         assert_eq!(id(channel_of_peer("a2a", "north")), "chan_a2a_peer_dc365e79d41cfae1c3c0d969");
         assert_ne!(channel_of_peer("a2a", "north"), channel_of_peer("a2a", "south"));
         assert_ne!(channel_of_peer("a2a", "north"), channel_of_principal("a2a", "north"));
+    }
+
+    #[test]
+    fn every_id_that_follows_from_somebody_is_reserved() {
+        for derived in [channel_of_principal("a2a", "agent://x"), channel_of_peer("a2a", "north")] {
+            assert!(derived.as_ref().is_some_and(is_reserved), "{derived:?}");
+        }
+        for free in ["chan_0198c0de-0000-7000-8000-000000000000", "chan_a2a", "a2a_x"] {
+            assert!(!is_reserved(&free.parse().expect("an id")), "{free}");
+        }
     }
 }

@@ -30,7 +30,7 @@ pub use apply::apply;
 pub use bridge::{Question, asks_permission, forward_permission, refuse_permission, return_permission};
 pub use close_channel::close_channel;
 pub use cursors::Heads;
-pub use derived::{Derived, channel_of_peer, channel_of_principal};
+pub use derived::{Derived, channel_of_peer, channel_of_principal, is_reserved};
 pub use enroll_channel::{DEFAULT_QUEUE, enroll_channel};
 pub use follow_sessions::{follow_sessions, join_sessions};
 pub use from_sessions::{FromSessions, asked_of_client, given_to_peer, linked_by_client, reachable};

@@ -17,7 +17,6 @@ use super::heartbeat::key_of;
 use super::presence::Key;
 use crate::caller::Caller;
 use crate::delegations::Described;
-use crate::dispatch::Handle;
 use crate::runtime::Runtime;
 
 /// How many peers are remembered as enrolled. Forgetting one costs a lookup.
@@ -158,7 +157,7 @@ impl Runtime {
             metadata: Metadata::new(),
             idempotency_key: None,
         };
-        Handle::<EnrollChannel>::handle(self, caller, enroll).await.map(drop)
+        self.enroll(caller, enroll).await.map(drop)
     }
 }
 

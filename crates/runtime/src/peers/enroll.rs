@@ -1,7 +1,7 @@
 //! `enroll_channel`: the caller's principal owns the channel, and gets a token that no later answer repeats.
 
 use factum_engine::Context;
-use factum_engine::peers::{PeerState, enroll_channel};
+use factum_engine::peers::{PeerState, enroll_channel, is_reserved};
 use factum_model::Refusal;
 use factum_model::commands::{EnrollChannel, EnrollChannelResult};
 use factum_model::id::ChannelId;
@@ -16,7 +16,23 @@ use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
 impl Handle<EnrollChannel> for Runtime {
-    async fn handle(&self, caller: &Caller, mut command: EnrollChannel) -> Result<EnrollChannelResult, Refusal> {
+    async fn handle(&self, caller: &Caller, command: EnrollChannel) -> Result<EnrollChannelResult, Refusal> {
+        if let Some(channel_id) = command.channel_id.as_ref().filter(|channel_id| is_reserved(channel_id)) {
+            let refusal =
+                Refusal::invalid("ids of this form are for the channels of A2A, which nobody enrolls; take another");
+            return Err(refusal.with("channel_id", channel_id.as_str()));
+        }
+        self.enroll(caller, command).await
+    }
+}
+
+impl Runtime {
+    /// Enrolls under any id, also one that follows from who the caller is.
+    pub(super) async fn enroll(
+        &self,
+        caller: &Caller,
+        mut command: EnrollChannel,
+    ) -> Result<EnrollChannelResult, Refusal> {
         let (accept, _held) = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),

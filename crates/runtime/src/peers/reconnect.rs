@@ -1,7 +1,7 @@
 //! `reconnect_channel`: the snapshot, where each stream goes on, and a new token. A connection that is still open ends.
 
 use factum_engine::Context;
-use factum_engine::peers::{PeerState, Return, reconnect_channel};
+use factum_engine::peers::{FromSessions, PeerState, Return, reconnect_channel};
 use factum_model::Refusal;
 use factum_model::commands::{ReconnectChannel, ReconnectChannelResult};
 use factum_model::id::SessionId;
@@ -22,14 +22,19 @@ impl Handle<ReconnectChannel> for Runtime {
         let channel_id = &command.channel_id;
         let own = |state: &PeerState| {
             let peer = own_peer(state, caller)?;
-            Ok((peer.sessions.keys().cloned().collect::<Vec<SessionId>>(), peer.decides()))
+            let derived = peer.derived().is_some().then(|| peer.clone());
+            Ok((peer.sessions.keys().cloned().collect::<Vec<SessionId>>(), peer.decides(), derived))
         };
-        let ((sessions, decides), _) = self.look(&caller.account, channel_id, own).await?;
+        let ((sessions, decides, derived), _) = self.look(&caller.account, channel_id, own).await?;
         if decides {
             // What opened or closed while nobody bridged it, because of a crash, is in the snapshot too.
             self.bridge_all(&caller.account, &sessions).await;
         }
         let heads = self.heads(&caller.account, sessions).await?;
+        let told = match &derived {
+            Some(peer) => self.told_by_sessions(&caller.account, peer).await?,
+            None => FromSessions::default(),
+        };
         let token = new_token();
         let shown = command.resume_token.as_deref().map(|token| self.token_ref(caller, channel_id, token));
         let token_ref = self.token_ref(caller, channel_id, &token);
@@ -42,7 +47,8 @@ impl Handle<ReconnectChannel> for Runtime {
                 last_seen_at: presence.look(&key).last_seen_at,
                 heads: &heads,
             };
-            let decision = reconnect_channel(state, &command, &back, context)?;
+            let mut decision = reconnect_channel(state, &command, &back, context)?;
+            told.add_to(&mut decision.output.snapshot);
             presence.replace(&key);
             presence.hear(&key, context.now, self.heartbeat());
             Ok(decision)

@@ -52,6 +52,23 @@ async fn a_session_that_begins_while_the_stream_is_open_joins_it() {
     assert_eq!(port.summary("c").await["sessions"].as_array().unwrap().len(), 1);
 }
 
+/// Whoever could take the id that another's A2A channel will have could keep it from ever having one, or own it.
+#[tokio::test]
+async fn the_ids_of_channels_that_nobody_enrolls_cannot_be_taken() {
+    use factum_engine::peers::{channel_of_peer, channel_of_principal};
+    let port = Port::new().await;
+    let ids = [
+        channel_of_principal("a2a", "agent://bob"),
+        channel_of_principal("a2a", "agent://alice"),
+        channel_of_peer("a2a", "north"),
+    ];
+    for channel_id in ids {
+        let params = json!({ "channel_id": channel_id, "peer_role": "client" });
+        let refused = port.call_as(&port.alice, "enroll_channel", params).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidParams, "{channel_id:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_channel_is_its_principals_own() {
     let port = Port::new().await;

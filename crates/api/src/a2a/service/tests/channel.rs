@@ -1,7 +1,7 @@
 //! The remote channel that a client has without knowing of it: what its summary tells, and that nothing is written for that.
 
 use factum_model::Timestamp;
-use factum_model::commands::{GetChannelSummary, ListRemoteChannels};
+use factum_model::commands::{GetChannelSummary, ListRemoteChannels, ReconnectChannel};
 use factum_model::peer::Transport;
 
 use super::*;
@@ -67,4 +67,26 @@ async fn a_channel_has_the_transport_that_its_client_uses() {
     }
     let (grpc, http) = (Transport::Grpc, Transport::HttpJson);
     assert_eq!(seen, [(grpc, 1), (http, 2), (grpc, 2), (http, 2)]);
+}
+
+/// Seed 000: who comes back loads a snapshot first, and it says the same as the summary.
+#[tokio::test]
+async fn the_snapshot_of_a_client_that_comes_back_tells_of_its_tasks() {
+    let world = World::new().await;
+    task(&world.service("agent://alice"), sent(says("hello"))).await;
+    task(&world.service("agent://alice"), sent(says("approve: deploy"))).await;
+    let own = Caller::new("agent://alice", "acme", Scopes::admin());
+    let all: ListRemoteChannels = serde_json::from_value(json!({})).expect("params");
+    let channel_id = world.runtime.call(&own, all).await.expect("channels").channels[0].channel_id.clone();
+    let summary = world.runtime.call(&own, GetChannelSummary { channel_id: channel_id.clone() }).await;
+    let back = json!({ "channel_id": channel_id, "last_acknowledged_sequence": 1, "idempotency_key": "once" });
+    let back: ReconnectChannel = serde_json::from_value(back).expect("params");
+    let expected = summary.expect("a summary").summary;
+    assert_eq!((expected.peer_tasks.len(), expected.permission_bridge.len(), expected.sessions.len()), (2, 1, 2));
+    for again in [false, true] {
+        let snapshot = world.runtime.call(&own, back.clone()).await.expect("a snapshot").snapshot;
+        assert_eq!(snapshot.peer_tasks, expected.peer_tasks, "again: {again}");
+        assert_eq!(snapshot.permission_bridge, expected.permission_bridge, "again: {again}");
+        assert_eq!(snapshot.sessions, expected.sessions, "again: {again}");
+    }
 }
