@@ -147,14 +147,16 @@ impl Connection<'_> {
     async fn respond(&mut self, head: Head) -> Result<(), Ended> {
         let request = self.read.split_to(head.end()).freeze();
         let Self { state, peer, stream, read, headers, answer, .. } = self;
-        let done = unless_gone(stream, read, carry_out(state, *peer, headers, &head, &request, answer)).await;
-        let rest = done.ok_or(Ended)?;
+        let rest = {
+            let work = pin!(carry_out(state, *peer, headers, &head, &request, answer));
+            unless_gone(stream, read, work).await.ok_or(Ended)?
+        };
         let closing = state.runtime.closing().is_cancelled();
         let text = answer.finish(state.runtime.now(), closing || rest.is_some());
         let within = tokio::time::timeout(state.limits.request_timeout, send(stream, text));
         within.await.map_err(|_| Ended)?.map_err(|_| Ended)?;
         if let Some(rest) = rest {
-            unless_gone(stream, read, forward(stream, rest)).await;
+            unless_gone(stream, read, pin!(forward(stream, rest))).await;
             return Err(Ended);
         }
         self.shrink();
@@ -209,8 +211,12 @@ async fn asked_over_a2a(state: &Arc<State>, headers: &mut HeaderMap, peer: IpAdd
 }
 
 /// Drives `work` until it is done; `None` where its client leaves meanwhile. Nobody works on for somebody who does not listen.
-async fn unless_gone<T>(stream: &TcpStream, read: &mut BytesMut, work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
+/// It is pinned where it was made: the future of a command is some kilobytes, and would be moved for each.
+async fn unless_gone<T>(
+    stream: &TcpStream,
+    read: &mut BytesMut,
+    mut work: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
     std::future::poll_fn(|context| {
         if let Poll::Ready(done) = work.as_mut().poll(context) {
             return Poll::Ready(Some(done));

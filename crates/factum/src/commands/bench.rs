@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
-use super::block_on;
+use super::{block_on, block_on_one_thread};
 use crate::bench::a2a::A2a;
 use crate::bench::channels::Channels;
 use crate::bench::commits::Commits;
@@ -85,30 +85,26 @@ struct All {
 }
 
 pub(crate) fn run(bench: Bench, app: &App) -> Result<Exit> {
-    block_on(async {
-        let stop = signals::watch().context("signals cannot be watched")?;
-        if let What::EchoServer = bench.what {
-            echo::serve(&app.output).await?;
-            return Ok(Exit::Ok);
-        }
-        if cfg!(debug_assertions) {
-            app.output.warn("this is a debug build; its figures mean nothing");
-        }
-        raise_open_files();
-        let place = Place::new(&bench.dir, bench.rounds, app.output)?;
-        // Servers are killed and directories removed when this is dropped, also by a signal.
-        tokio::select! {
-            measured = measure(bench.what, &place, app) => measured.map(|()| Exit::Ok),
-            () = stop.cancelled() => Err(Problem::cannot_run("the benchmark was stopped").into()),
-        }
-    })
+    if let What::EchoServer = bench.what {
+        return block_on(async {
+            // Whoever started it says when it ends; a signal to the terminal's group is not for it.
+            let _stop = signals::watch().context("signals cannot be watched")?;
+            echo::serve(&app.output).await.map(|()| Exit::Ok)
+        });
+    }
+    if cfg!(debug_assertions) {
+        app.output.warn("this is a debug build; its figures mean nothing");
+    }
+    raise_open_files();
+    let place = Place::new(&bench.dir, bench.rounds, app.output)?;
+    measure(bench.what, &place, app).map(|()| Exit::Ok)
 }
 
 /// Measures and shows. Tables come one by one; JSON is one document.
-async fn measure(what: What, place: &Place, app: &App) -> Result<()> {
+fn measure(what: What, place: &Place, app: &App) -> Result<()> {
     let mut reports = Vec::new();
     for step in steps(what) {
-        let report = step.run(place).await?;
+        let report = step.run_here(place)?;
         if !app.output.is_json() {
             app.output.line(report.table())?;
         }
@@ -121,6 +117,24 @@ async fn measure(what: What, place: &Place, app: &App) -> Result<()> {
 }
 
 impl What {
+    /// Clients of servers share one thread, as those of `wrk` and `redis-benchmark` do: more of them would take the
+    /// processors from what is measured. What is measured in this process has all of them.
+    fn is_asked_from_outside(&self) -> bool {
+        matches!(self, Self::Http(_) | Self::Publish(_) | Self::A2a(_))
+    }
+
+    fn run_here(&self, place: &Place) -> Result<Report> {
+        let work = async {
+            let stop = signals::watch().context("signals cannot be watched")?;
+            // Servers are killed and directories removed when this is dropped, also by a signal.
+            tokio::select! {
+                report = self.run(place) => report,
+                () = stop.cancelled() => Err(Problem::cannot_run("the benchmark was stopped").into()),
+            }
+        };
+        if self.is_asked_from_outside() { block_on_one_thread(work) } else { block_on(work) }
+    }
+
     async fn run(&self, place: &Place) -> Result<Report> {
         match self {
             Self::Http(http) => http::run(http, place).await,

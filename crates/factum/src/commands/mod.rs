@@ -53,11 +53,19 @@ pub(crate) fn run(command: Command, app: &App) -> Result<Exit> {
 }
 
 /// A runtime with one worker per core.
-fn block_on(work: impl Future<Output = Result<Exit>>) -> Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("the threads of the runtime cannot be started")?;
-    let exit = runtime.block_on(work);
+fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    drive(&mut tokio::runtime::Builder::new_multi_thread(), work)
+}
+
+/// A runtime on this thread alone.
+fn block_on_one_thread<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    drive(&mut tokio::runtime::Builder::new_current_thread(), work)
+}
+
+fn drive<T>(builder: &mut tokio::runtime::Builder, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = builder.enable_all().build().context("the threads of the runtime cannot be started")?;
+    let done = runtime.block_on(work);
     // A read from stdin that nobody waits for any more must not keep the process alive.
     runtime.shutdown_background();
-    exit
+    done
 }
