@@ -12,7 +12,9 @@ pub(crate) fn init(format: LogFormat, level: LogLevel) {
     let ours =
         format!("warn,factum={0},factum_api={0},factum_runtime={0},factum_agent={0},factum_store={0}", level.as_str());
     let filter = EnvFilter::new(if level == LogLevel::Trace { "trace" } else { &ours });
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Where stderr cannot be written, there is nobody to tell: saying so there would end whatever was about to log.
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     let _ = match format {
         LogFormat::Text => builder.with_ansi(wants_color()).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(true).try_init(),

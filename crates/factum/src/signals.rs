@@ -15,8 +15,8 @@ pub(crate) fn watch() -> io::Result<CancellationToken> {
     let told = stop.clone();
     tokio::spawn(async move {
         either(&mut terminate, &mut interrupt).await;
-        tracing::info!("draining; a second signal ends it at once");
         told.cancel();
+        tracing::info!("draining; a second signal ends it at once");
         either(&mut terminate, &mut interrupt).await;
         end_now();
     });

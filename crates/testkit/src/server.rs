@@ -24,6 +24,8 @@ pub struct Launch {
     data_dir: PathBuf,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    /// What is written to stderr goes to somebody who has left.
+    unheard: bool,
 }
 
 impl Launch {
@@ -38,7 +40,21 @@ impl Launch {
     }
 
     fn new(mode: &'static str, binary: PathBuf, data_dir: PathBuf) -> Self {
-        Self { binary, mode, listen: "127.0.0.1:0".to_owned(), data_dir, args: Vec::new(), env: Vec::new() }
+        Self {
+            binary,
+            mode,
+            listen: "127.0.0.1:0".to_owned(),
+            data_dir,
+            args: Vec::new(),
+            env: Vec::new(),
+            unheard: false,
+        }
+    }
+
+    /// Nobody reads its log, and the pipe to whoever did is broken.
+    pub fn unheard(mut self) -> Self {
+        self.unheard = true;
+        self
     }
 
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
@@ -65,8 +81,10 @@ impl Launch {
         let mut command = command(&self.binary);
         command.arg(self.mode).args(["--listen", &self.listen]).arg("--data-dir").arg(&self.data_dir).args(&self.args);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log.reopen().unwrap()).kill_on_drop(true);
+        let stderr = if self.unheard { Stdio::piped() } else { log.reopen().unwrap().into() };
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
+        drop(child.stderr.take());
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let line = within("the start of a server", lines.next_line()).await.unwrap();
         let Some(line) = line else {

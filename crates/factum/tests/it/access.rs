@@ -14,12 +14,17 @@ use crate::support::*;
 /// `factum serve` with an admin's key, made offline as an operator would. No heartbeat is due while a test runs, so that what
 /// ends a stream is what the test did.
 pub(crate) async fn serve() -> (TempDir, Server, String) {
+    serve_with(|launch| launch).await
+}
+
+/// The same, started in a way of one's own.
+pub(crate) async fn serve_with(how: impl FnOnce(Launch) -> Launch) -> (TempDir, Server, String) {
     let dir = tempfile::tempdir().unwrap();
     let admin = offline_key(&dir, "default", &["--admin"]).await;
     let config = dir.path().join("factum.toml");
     std::fs::write(&config, "[store]\ndata_dir = \"data\"\n[server]\nheartbeat_ms = 600000\n").unwrap();
     let launch = Launch::serve(BINARY, dir.path().join("data")).arg("--config").arg(config.display().to_string());
-    let server = launch.start().await;
+    let server = how(launch).start().await;
     (dir, server, admin)
 }
 

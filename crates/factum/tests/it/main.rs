@@ -24,5 +24,6 @@ mod push;
 mod streams;
 mod suite;
 mod support;
+mod unheard;
 mod walk;
 mod workers;
