@@ -18,6 +18,7 @@ use crate::caller::Caller;
 use crate::cell::Cell;
 use crate::commit::{Accept, Actor};
 use crate::error::read_refusal;
+use crate::handlers::read_events::within;
 use crate::hub::{Published, Reads};
 use crate::runtime::Runtime;
 
@@ -48,8 +49,7 @@ pub(crate) struct Follow<S: Aggregate> {
 }
 
 impl Runtime {
-    /// Follows a session from behind `after`. A place that the session has not come to is refused: whoever waits there has the
-    /// sequences of another log, and would miss everything up to it.
+    /// Follows a session from behind `after`.
     pub async fn subscribe(
         &self,
         caller: &Caller,
@@ -58,11 +58,7 @@ impl Runtime {
     ) -> Result<Subscription, Refusal> {
         caller.require(Scope::SessionsRead)?;
         let follow: Follow<SessionState> = self.follow(&caller.account, session_id, after).await?;
-        let newest = follow.cell.hub.durable();
-        if after > newest {
-            let message = format!("after is ahead of the session, whose newest sequence is {newest}");
-            return Err(Refusal::invalid(message).with("newest_sequence", newest));
-        }
+        within(after, follow.cell.hub.durable())?;
         Ok(Subscription(follow))
     }
 

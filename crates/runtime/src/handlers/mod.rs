@@ -21,7 +21,7 @@ mod list_schedules;
 pub(crate) mod list_sessions;
 mod list_subagents;
 mod promote_queued_turn;
-mod read_events;
+pub(crate) mod read_events;
 mod remove_queued_turn;
 mod respond_action;
 mod resume_subagent;

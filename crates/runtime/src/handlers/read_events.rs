@@ -25,11 +25,24 @@ impl Handle<ReadEvents> for Runtime {
         }
         let cell = self.find::<SessionState>(&caller.account, &command.session_id).await?;
         let durable = cell.hub.durable();
+        if let Some(after) = command.after {
+            within(after, durable)?;
+        }
         match command.before {
             Some(before) => self.page_back(&cell.stream, before.min(durable + 1), limit).await,
             None => self.page_forward(&cell.stream, command.after.unwrap_or(0), limit, durable).await,
         }
     }
+}
+
+/// A place that the session has not come to is refused: whoever goes on from there has the sequences of another log, and would
+/// miss everything up to it.
+pub(crate) fn within(after: u64, newest: u64) -> Result<(), Refusal> {
+    if after <= newest {
+        return Ok(());
+    }
+    let message = format!("after is ahead of the session, whose newest sequence is {newest}");
+    Err(Refusal::invalid(message).with("newest_sequence", newest))
 }
 
 impl Runtime {

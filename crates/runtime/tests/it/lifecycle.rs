@@ -7,7 +7,7 @@ use factum_agent::script::Script;
 use factum_model::commands::{GetSession, ReadEvents, RespondAction, SubmitTurn};
 use factum_model::registry::Scopes;
 use factum_model::value::Status;
-use factum_model::{Event, Fact, Trace};
+use factum_model::{ErrorCode, Event, Fact, Trace};
 use factum_runtime::{Agents, Caller, Published};
 
 use crate::counting::Counting;
@@ -135,6 +135,22 @@ async fn closing_right_after_a_command_does_not_hang() {
         world.submit("hello").await.unwrap();
         tokio::time::timeout(Duration::from_secs(20), world.runtime.close()).await.expect("close hung");
     }
+}
+
+/// A page as well as a stream: whoever goes on from there has the sequences of another log.
+#[tokio::test]
+async fn a_page_from_ahead_of_the_log_is_refused() {
+    let world = World::new().await;
+    let session_id = world.submit("hello").await.unwrap().session_id;
+    world.until(&session_id, Status::Completed).await;
+    let page = |after| {
+        let page = ReadEvents { session_id: session_id.clone(), after: Some(after), before: None, limit: None };
+        world.runtime.call(&world.caller, page)
+    };
+    let newest = page(0).await.unwrap().next_after;
+    assert_eq!(page(newest).await.unwrap().next_after, newest);
+    let refused = page(newest + 1).await.unwrap_err();
+    assert_eq!((refused.code, &refused.details["newest_sequence"]), (ErrorCode::InvalidParams, &newest.into()));
 }
 
 /// The trace context of whoever submitted a turn goes on in everything that the turn does.
