@@ -62,7 +62,10 @@ wire! {
         /// The event class the step was read from.
         pub event_type: String,
         pub status: Status,
+        /// Its beginning, where it is long.
         pub text: Option<String>,
+        /// The whole of it, where it was too large for the event.
+        pub text_ref: Option<OutputRef>,
         pub tool_name: Option<String>,
         pub action_id: Option<ActionId>,
         pub artifact: Option<OutputRef>,

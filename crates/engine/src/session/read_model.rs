@@ -154,7 +154,10 @@ fn pending_action(action: &OpenAction) -> PendingAction {
 pub fn step_view(event: &Event) -> Option<StepView> {
     let (kind, status, text, tool_name) = match &event.fact {
         Fact::TurnSubmitted(fact) => (StepKind::Input, fact.status, Some(text_of(&fact.input)), None),
-        Fact::ModelCompleted(fact) => (StepKind::Message, Status::Completed, fact.text.clone(), None),
+        Fact::ModelCompleted(fact) => {
+            let preview = || fact.text_ref.as_ref().and_then(|text| text.preview.clone());
+            (StepKind::Message, Status::Completed, fact.text.clone().or_else(preview), None)
+        }
         Fact::ReasoningSummary(fact) => (StepKind::Reasoning, Status::Completed, Some(fact.text.clone()), None),
         Fact::ToolStarted(fact) => (StepKind::Tool, Status::Accepted, None, Some(fact.tool_name.clone())),
         Fact::ToolResult(fact) => (StepKind::Tool, Status::Completed, fact.preview.clone(), None),
@@ -171,6 +174,11 @@ pub fn step_view(event: &Event) -> Option<StepView> {
         _ => return None,
     };
     let artifact = if let Fact::ArtifactChanged(fact) = &event.fact { fact.content.clone() } else { None };
+    let text_ref = match &event.fact {
+        Fact::ModelCompleted(fact) => fact.text_ref.clone(),
+        Fact::ToolResult(fact) => fact.result_ref.clone(),
+        _ => None,
+    };
     Some(StepView {
         sequence: event.sequence,
         timestamp: event.timestamp,
@@ -181,6 +189,7 @@ pub fn step_view(event: &Event) -> Option<StepView> {
         event_type: event.fact.type_name().to_owned(),
         status,
         text: text.map(|text| clip(&text, STEP_TEXT_CHARS_MAX)),
+        text_ref,
         tool_name,
         action_id: event.scope.action_id.clone(),
         artifact,

@@ -247,6 +247,28 @@ fn the_text_of_a_step_is_cut_between_characters() {
     assert_eq!((step.kind, step.text), (StepKind::Input, Some(format!("{}…", "é".repeat(2_000)))));
 }
 
+/// What is too large for its event is not left out: its beginning is shown, and where the rest is.
+#[test]
+fn a_step_with_a_large_text_says_where_it_is() {
+    let text = json!({
+        "ref": "blob:sha256:00", "media_type": "text/plain", "size": 20_000,
+        "preview": "It begins", "preview_dropped": 19_991, "redacted": false,
+    });
+    for (kind, payload) in [
+        ("model.completed", json!({ "stop_reason": "end_turn", "text_ref": text, "tool_calls": 0 })),
+        ("tool.result", json!({ "preview": "It begins", "result_ref": text })),
+    ] {
+        let event = json!({
+            "type": kind, "event_id": "evt_1", "timestamp": "2026-01-02T03:04:05Z", "sequence": 1,
+            "schema_version": "factum-1", "runtime_id": "rt_1", "session_id": "s", "payload": payload,
+        });
+        let event = Event::decode(event.to_string().as_bytes()).expect("an event");
+        let step = step_view(&event).expect("a step");
+        assert_eq!(step.text.as_deref(), Some("It begins"), "{kind}");
+        assert_eq!(json!(step.text_ref), text, "{kind}");
+    }
+}
+
 fn events(world: &World) -> Vec<Event> {
     world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode")).collect()
 }
