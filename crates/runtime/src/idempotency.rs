@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
-use factum_engine::params_digest;
 use factum_engine::session::{IdempotencyRow, keys};
+use factum_engine::{access, messaging, params_digest};
 use factum_model::commands::{CreateJob, CreateSchedule, SpawnSubagent, SubmitTurn};
-use factum_model::{Command, Refusal};
+use factum_model::events::CommandAccepted;
+use factum_model::id::MessagingChannelId;
+use factum_model::{Command, Event, NewEvent, Refusal, Scope};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::caller::Caller;
@@ -88,10 +91,16 @@ impl Runtime {
         let params_digest = params_digest(command)?;
         let index_key = |key: &String| keys::idempotency(&caller.account, &caller.principal, key);
         let held = self.0.keyed.lock(all.iter().map(index_key).collect()).await;
+        let (mut known, mut unused) = (None, Vec::new());
         for key in &all {
-            if let Some(output) = self.known::<C>(&index_key(key), &params_digest).await? {
-                return Ok(Repeat::Known(output));
+            match self.known::<C>(&index_key(key), &params_digest).await? {
+                Some(output) => known = Some(output),
+                None => unused.push(key),
             }
+        }
+        if let Some(output) = known {
+            self.answered_also(caller, C::NAME, &unused, &params_digest, &output).await?;
+            return Ok(Repeat::Known(output));
         }
         Ok(Repeat::New { accept: Accept { command: C::NAME, keys: all, params_digest }, held: Some(held) })
     }
@@ -104,14 +113,69 @@ impl Runtime {
         key: Option<&str>,
         params_digest: String,
     ) -> Result<Repeat<'_, T>, Refusal> {
-        let Some(key) = key else { return Ok(Repeat::New { accept: Accept::default(), held: None }) };
-        let key = self.check_key(key)?;
+        let Some(key) = key.map(|key| self.check_key(key)).transpose()? else {
+            return Ok(Repeat::New { accept: Accept::default(), held: None });
+        };
         let index_key = keys::idempotency(&caller.account, &caller.principal, &key);
+        self.repeat_at(index_key, name, key, params_digest).await
+    }
+
+    /// The same for a command about a messaging channel: its keys belong to the channel, too. `meaning` is what it means.
+    pub(crate) async fn repeat_in<C: Command>(
+        &self,
+        caller: &Caller,
+        channel_id: &MessagingChannelId,
+        meaning: &C,
+    ) -> Result<Repeat<'_, C::Output>, Refusal>
+    where
+        C::Output: DeserializeOwned,
+    {
+        let Some(key) = meaning.idempotency_key().map(|key| self.check_key(key)).transpose()? else {
+            return Ok(Repeat::New { accept: Accept::default(), held: None });
+        };
+        let index_key = messaging::keys::command_key(&caller.account, channel_id, &caller.principal, &key);
+        self.repeat_at(index_key, C::NAME, key, params_digest(meaning)?).await
+    }
+
+    async fn repeat_at<T: DeserializeOwned>(
+        &self,
+        index_key: Vec<u8>,
+        name: &'static str,
+        key: String,
+        params_digest: String,
+    ) -> Result<Repeat<'_, T>, Refusal> {
         let held = self.0.keyed.lock(vec![index_key.clone()]).await;
         if let Some(output) = self.answered(&index_key, name, &params_digest).await? {
             return Ok(Repeat::Known(output));
         }
         Ok(Repeat::New { accept: Accept { command: name, keys: vec![key], params_digest }, held: Some(held) })
+    }
+
+    /// Remembers what a command was answered with under keys it had not had: its id was enough to know it, and from now on they
+    /// stand for it, too. Nothing happened, so it is no fact of what the command is about.
+    async fn answered_also(
+        &self,
+        caller: &Caller,
+        command: &'static str,
+        keys: &[&String],
+        params_digest: &str,
+        output: &impl Serialize,
+    ) -> Result<(), Refusal> {
+        let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
+        let accepted = |key: &&String| {
+            let fact = CommandAccepted {
+                command: command.to_owned(),
+                principal: caller.principal.to_string(),
+                idempotency_key: (*key).clone(),
+                params_digest: params_digest.to_owned(),
+                result: result.clone(),
+            };
+            NewEvent::new(Scope::default(), fact)
+        };
+        let index = |events: &[Event]| {
+            events.iter().filter_map(|event| access::idempotency(&caller.account, event)).collect::<Vec<_>>()
+        };
+        self.append_own(&caller.trace, |_| Ok(keys.iter().map(accepted).collect()), index).await.map(drop)
     }
 
     /// What was answered under a key of our own making that belongs to this command.
@@ -167,9 +231,13 @@ pub(crate) fn schedule_key(command: &CreateSchedule) -> Option<String> {
     command.schedule_id.as_ref().map(|schedule_id| own_id_key("schedule", schedule_id.as_str()))
 }
 
-/// The key that a caller-given turn id stands for.
+/// The key that a caller-given turn id stands for. It is an id within its session, where that is named.
 pub(crate) fn turn_key(command: &SubmitTurn) -> Option<String> {
-    command.turn_id.as_ref().map(|turn_id| own_id_key("turn", turn_id.as_str()))
+    let turn_id = command.turn_id.as_ref()?;
+    Some(match &command.session_id {
+        Some(session_id) => own_id_key("turn", &format!("{session_id}/{turn_id}")),
+        None => own_id_key("turn", turn_id.as_str()),
+    })
 }
 
 /// The key that a caller-given id of some kind stands for.

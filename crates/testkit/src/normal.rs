@@ -52,6 +52,11 @@ impl Names {
         if is_time(text) {
             return "<time>".to_owned();
         }
+        // A key that an id stands for has ids in it.
+        if let Some(key) = text.strip_prefix('@') {
+            let parts: Vec<String> = key.split('/').map(|part| self.text(part)).collect();
+            return format!("@{}", parts.join("/"));
+        }
         match made_id(text) {
             Some(prefix) => self.name(prefix, text),
             None => text.to_owned(),

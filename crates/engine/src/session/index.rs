@@ -2,7 +2,7 @@
 //! be deleted and made again, and `factum verify` can compare.
 
 use factum_model::events::{ActionRequired, CommandAccepted, OnTimeout, ResolutionSource};
-use factum_model::id::{ActionId, SessionId};
+use factum_model::id::{ActionId, SessionId, TurnId};
 use factum_model::{Event, Fact, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,6 +43,11 @@ pub mod keys {
     /// Where an action is, and what became of it.
     pub fn action(account: &str, action_id: &ActionId) -> Vec<u8> {
         Key::table("action").text(account).text(action_id.as_str()).into_bytes()
+    }
+
+    /// A turn of a session that is over. Those that are not are in its state.
+    pub fn turn(account: &str, session_id: &SessionId, turn_id: &TurnId) -> Vec<u8> {
+        Key::table("turn").text(account).text(session_id.as_str()).text(turn_id.as_str()).into_bytes()
     }
 
     /// What is due when, soonest first.
@@ -269,6 +274,11 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
             };
             put(changes, keys::action(account, action_id), &row);
         }
+        Fact::TurnCompleted(_) | Fact::TurnFailed(_) => {
+            let Some(turn_id) = &event.scope.turn_id else { return };
+            let key = keys::turn(account, &session_id, turn_id);
+            changes.push(IndexChange::Put { key, value: Vec::new() });
+        }
         Fact::CommandAccepted(fact) => changes.push(idempotency_row(account, fact)),
         Fact::PushConfigSet(_) | Fact::PushConfigDeleted(_) => super::push::rows_of(event, shell, changes),
         _ => {}
@@ -277,6 +287,11 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
 
 /// What a repeat of the command is answered from. Streams other than sessions use it too.
 pub(crate) fn idempotency_row(account: &str, fact: &CommandAccepted) -> IndexChange {
+    idempotency_row_at(keys::idempotency(account, &fact.principal, &fact.idempotency_key), fact)
+}
+
+/// The same where keys are not of a principal alone.
+pub(crate) fn idempotency_row_at(key: Vec<u8>, fact: &CommandAccepted) -> IndexChange {
     /// An [`IdempotencyRow`] that is written without being copied first.
     #[derive(Serialize)]
     struct Row<'a> {
@@ -285,7 +300,7 @@ pub(crate) fn idempotency_row(account: &str, fact: &CommandAccepted) -> IndexCha
         result: &'a Value,
     }
     let row = Row { command: &fact.command, params_digest: &fact.params_digest, result: &fact.result };
-    row_put(keys::idempotency(account, &fact.principal, &fact.idempotency_key), &row)
+    row_put(key, &row)
 }
 
 pub(super) fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {

@@ -47,8 +47,8 @@ pub use apply::apply;
 pub use create_session::create_session;
 pub use effects::{Effect, effects};
 pub use expire_action::expire_action;
-pub(crate) use index::idempotency_row;
 pub use index::{ActionRow, IdempotencyRow, SessionRow, Timer, TimerKind, apply_commit, keys};
+pub(crate) use index::{idempotency_row, idempotency_row_at};
 pub use interrupt_turn::interrupt_turn;
 pub use lookup::require_session;
 pub use owners::name_owners;
@@ -62,7 +62,7 @@ pub use respond_action::{CHANNEL_SCOPED, refuse_for_closed_channel, respond_acti
 pub use resting::left_thread_key;
 pub use resume_thread::resume_thread;
 pub use state::{ActiveTurn, CallState, OpenAction, OpenCall, OpenModelRequest, SessionState, Shell, Thread};
-pub use submit_turn::{submit_turn, unknown_thread};
+pub use submit_turn::{submit_turn, turn_exists, unknown_thread};
 pub use timers::fire_timer;
 pub use update_session::update_session;
 pub use verdict::{Verdict, answer_text, verdict};

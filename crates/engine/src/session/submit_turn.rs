@@ -71,16 +71,21 @@ fn check_input(command: &SubmitTurn, context: &Context<'_>) -> Result<(), Refusa
     context.limits.check_metadata("options_bytes", &command.options)
 }
 
-/// A turn id that is still in use is a conflict here; one that is long over is found by its idempotency row.
+/// A turn id that is still in use is a conflict here; one that is over has a row, which the shell looks for.
 fn refuse_known(state: &SessionState, turn_id: &TurnId) -> Result<(), Refusal> {
     let known = state.threads.iter().any(|thread| {
         thread.active.as_ref().is_some_and(|turn| turn.turn_id == *turn_id)
             || thread.queue.iter().any(|turn| turn.entry.turn_id == *turn_id)
     });
     if known {
-        return Err(Refusal::conflict("a turn with this id exists already").with("turn_id", turn_id.as_str()));
+        return Err(turn_exists(turn_id));
     }
     Ok(())
+}
+
+/// An id is for one turn of its session, also when that is over.
+pub fn turn_exists(turn_id: &TurnId) -> Refusal {
+    Refusal::conflict("a turn with this id exists already").with("turn_id", turn_id.as_str())
 }
 
 fn start_session(

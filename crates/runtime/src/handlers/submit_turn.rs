@@ -1,15 +1,16 @@
 //! `submit_turn`: into a session that exists, or into a new one. A session or thread that is named and missing is created.
 
-use factum_engine::session::{SessionState, submit_turn, unknown_thread};
+use factum_engine::session::{SessionState, keys, submit_turn, turn_exists, unknown_thread};
 use factum_engine::{Context, Decision};
 use factum_model::commands::{SubmitTurn, SubmitTurnResult};
-use factum_model::id::SessionId;
+use factum_model::id::{SessionId, TurnId};
 use factum_model::{ErrorCode, Refusal};
 
 use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::dispatch::Handle;
-use crate::idempotency::{Repeat, turn_key};
+use crate::error::read_refusal;
+use crate::idempotency::{Held, Repeat, turn_key};
 use crate::runtime::Runtime;
 
 impl Handle<SubmitTurn> for Runtime {
@@ -17,6 +18,10 @@ impl Handle<SubmitTurn> for Runtime {
         let (accept, _held) = match self.repeat(caller, &command, turn_key(&command)).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
+        };
+        let _id = match (&command.session_id, &command.turn_id) {
+            (Some(session_id), Some(turn_id)) => Some(self.new_turn_id(caller, session_id, turn_id).await?),
+            _ => None,
         };
         match &command.session_id {
             Some(session_id) => self.submit_to_existing(caller, session_id, &command, &accept).await,
@@ -26,6 +31,26 @@ impl Handle<SubmitTurn> for Runtime {
 }
 
 impl Runtime {
+    /// Refuses an id that a turn of the session had which is over. Nobody else takes the id as long as the answer is held.
+    async fn new_turn_id(
+        &self,
+        caller: &Caller,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<Held<'_>, Refusal> {
+        let key = keys::turn(&caller.account, session_id, turn_id);
+        let held = self.0.keyed.lock(vec![key.clone()]).await;
+        // What ended before this look is durable behind it, and so is its row; what has not ended is in the state.
+        match self.look(&caller.account, session_id, |_: &SessionState| Ok(())).await {
+            Err(refusal) if refusal.code == ErrorCode::NotFound => return Ok(held),
+            looked => looked.map(drop)?,
+        }
+        match self.0.store.get(&key).await.map_err(|error| read_refusal(&error))? {
+            Some(_) => Err(turn_exists(turn_id)),
+            None => Ok(held),
+        }
+    }
+
     async fn submit_to_existing(
         &self,
         caller: &Caller,

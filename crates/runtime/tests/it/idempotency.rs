@@ -2,8 +2,10 @@
 
 use factum_model::ErrorCode;
 use factum_model::commands::{CreateSession, ListSessions, SubmitTurn};
+use factum_model::id::SessionId;
 use factum_model::registry::Scopes;
-use factum_runtime::Caller;
+use factum_model::value::Status;
+use factum_runtime::{Agents, Caller};
 use futures::future::join_all;
 
 use crate::world::{World, turn};
@@ -74,6 +76,45 @@ async fn an_own_session_id_is_taken_once_in_an_account() {
     assert!(refused);
     let elsewhere = Caller::new("agent://tester", "elsewhere", Scopes::member());
     world.runtime.call(&elsewhere, create()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_id_is_for_one_turn_of_its_session_also_when_that_is_over() {
+    let world = World::new().await;
+    let mine = world.runtime.call(&world.caller, keyed("one", None, Some("mine"))).await.unwrap();
+    let (session_id, made) = (mine.session_id, world.submit("another session").await.unwrap());
+    let other = Caller::new("agent://other", "acme", Scopes::member());
+    let into = |session_id: &SessionId, turn_id: &str| SubmitTurn {
+        session_id: Some(session_id.clone()),
+        ..keyed("two", None, Some(turn_id))
+    };
+    for (session_id, turn_id) in [(&session_id, "mine"), (&made.session_id, made.turn_id.as_str())] {
+        world.until(session_id, Status::Completed).await;
+        for caller in [&world.caller, &other] {
+            let refused = world.runtime.call(caller, into(session_id, turn_id)).await.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Conflict, "{turn_id} {}", caller.principal);
+        }
+    }
+    // Ids are the sessions' own.
+    world.runtime.call(&world.caller, into(&made.session_id, "mine")).await.unwrap();
+    let again = world.runtime.call(&other, into(&made.session_id, "mine")).await.unwrap_err();
+    assert_eq!(again.code, ErrorCode::Conflict, "while it runs, too");
+}
+
+/// A command that is known by its id is known by the key it came with from then on.
+#[tokio::test]
+async fn a_key_that_comes_with_a_repeat_is_bound_as_well() {
+    let mut world = World::new().await;
+    let first = world.runtime.call(&world.caller, keyed("a", None, Some("b1"))).await.unwrap();
+    let again = world.runtime.call(&world.caller, keyed("a", Some("k"), Some("b1"))).await.unwrap();
+    assert_eq!(again, first);
+    for restarted in [false, true] {
+        let other = world.runtime.call(&world.caller, keyed("b", Some("k"), Some("b2"))).await.unwrap_err();
+        assert_eq!(other.code, ErrorCode::Conflict, "restarted: {restarted}");
+        assert_eq!(world.runtime.call(&world.caller, keyed("a", Some("k"), Some("b1"))).await.unwrap(), first);
+        world.restart(Agents::demo()).await;
+    }
+    assert_eq!(sessions(&world).await, 1);
 }
 
 #[tokio::test]

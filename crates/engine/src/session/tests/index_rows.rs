@@ -42,8 +42,8 @@ fn unfinished_is_written_when_it_changes_and_only_then() {
     report(&mut world, factum_model::report::Report::ModelCompleted { request_id, step_id, answer });
     world.run_tool("read");
     world.end_tool("read");
-    assert_eq!(report(&mut world, finish()), none, "the next one starts in the same commit");
-    assert_eq!(report(&mut world, finish()), ["-unfinished"]);
+    assert_eq!(report(&mut world, finish()), ["+turn"], "the next one starts in the same commit");
+    assert_eq!(report(&mut world, finish()), ["+turn", "-unfinished"]);
     assert_eq!(submit(&mut world, "t3"), ["+unfinished"]);
     assert_eq!(world.submit("t4", OnBusy::Interrupt).len(), 3);
     assert!(world.index.contains_key(&keys::unfinished(ACCOUNT, &id("s1"))));
