@@ -19,8 +19,10 @@ pub fn add_member(
 ) -> Result<Decision<ChannelResult>, Refusal> {
     let shell = admit(state, context.caller, Operation::AddMember)?;
     check_principal(&command.principal_id)?;
-    let role = command.role.unwrap_or_default();
-    let fact = match state.members.get(&command.principal_id).map(|member| member.role) {
+    let current = state.members.get(&command.principal_id).map(|member| member.role);
+    // Whoever names no role does not take one away.
+    let role = command.role.or(current).unwrap_or_default();
+    let fact = match current {
         // Asking for what is there already is no change: a client that repeats itself does no harm.
         Some(current) if current == role => None,
         Some(current) => Some(change_role(state, shell, command, (current, role), context)?),

@@ -10,16 +10,17 @@
 //! Message `m` stands at `m + c`, where `c` is the value of the last `offset` row of fewer than `m` messages. A row is
 //! written where facts that are no messages end, so publishing alone writes none.
 
+use factum_model::commands::CreateChannel;
 use factum_model::events::MessagePublished;
 use factum_model::id::MessagingChannelId;
 use factum_model::messaging::{ChannelRole, ChannelVisibility};
-use factum_model::{Event, Fact};
+use factum_model::{Command, Event, Fact};
 use serde::{Deserialize, Serialize};
 
 use super::apply::apply;
 use super::state::{ChannelState, Shell};
 use crate::key::{IndexChange, Key, KeyReader};
-use crate::session::idempotency_row;
+use crate::session::{idempotency_row, idempotency_row_at};
 
 /// The keys, and how to read them back.
 pub mod keys {
@@ -105,6 +106,13 @@ pub mod keys {
         Key::table("messaging_key").text(account).text(channel_id.as_str()).text(&digest).into_bytes()
     }
 
+    /// What a command about the channel was answered with under this key. Keys belong to a channel and a principal; that of
+    /// `channels/create`, which has no channel yet, to the principal alone.
+    pub fn command_key(account: &str, channel_id: &MessagingChannelId, principal: &str, key: &str) -> Vec<u8> {
+        let digest = crate::digest::sha256(format!("{principal}\n{key}").as_bytes());
+        Key::table("messaging_command").text(account).text(channel_id.as_str()).text(&digest).into_bytes()
+    }
+
     fn table<'a>(key: &'a [u8], name: &str) -> Option<KeyReader<'a>> {
         let mut reader = KeyReader::new(key);
         reader.text().filter(|table| *table == name)?;
@@ -173,7 +181,13 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
                 changes.push(IndexChange::Delete { key: public(shell) });
             }
         }
-        Fact::CommandAccepted(fact) => changes.push(idempotency_row(&shell.account, fact)),
+        Fact::CommandAccepted(fact) if fact.command == CreateChannel::NAME => {
+            changes.push(idempotency_row(&shell.account, fact));
+        }
+        Fact::CommandAccepted(fact) => {
+            let key = keys::command_key(&shell.account, &shell.channel_id, &fact.principal, &fact.idempotency_key);
+            changes.push(idempotency_row_at(key, fact));
+        }
         _ => {}
     }
 }

@@ -1,8 +1,10 @@
 //! What callers see of a channel, its messages and its changes: from state and facts to the seed's objects.
 
 use factum_model::commands::ChannelResult;
+use factum_model::events::MessagingMember;
 use factum_model::id::MessagingChannelId;
 use factum_model::messaging::*;
+use factum_model::value::Metadata;
 use factum_model::{Event, Fact, Refusal};
 
 use super::state::{ChannelState, Member};
@@ -68,6 +70,7 @@ pub fn control_view(event: &Event) -> Option<ControlEvent> {
         action,
         principal_id: None,
         role: None,
+        members: Vec::new(),
         name: None,
         metadata_patch: None,
         kind: ControlEventKind::ControlEvent,
@@ -79,15 +82,16 @@ pub fn control_view(event: &Event) -> Option<ControlEvent> {
     };
     Some(match &event.fact {
         Fact::MessagingChannelCreated(fact) => ControlEvent {
+            members: fact.members.iter().map(first_member).collect(),
             name: fact.name.clone(),
+            metadata_patch: patch(&fact.metadata, &[]),
             ..view(&fact.channel_id, ControlAction::ChannelCreated, &fact.created_by, 1, 0)
         },
         Fact::MessagingChannelUpdated(fact) => {
-            let patch = MetadataPatch { set: fact.metadata_set.clone(), remove: fact.metadata_removed.clone() };
             let action = ControlAction::ChannelUpdated;
             ControlEvent {
                 name: fact.name.clone(),
-                metadata_patch: Some(patch).filter(|patch| !patch.set.is_empty() || !patch.remove.is_empty()),
+                metadata_patch: patch(&fact.metadata_set, &fact.metadata_removed),
                 ..view(&fact.channel_id, action, &fact.actor, fact.version, fact.after_sequence)
             }
         }
@@ -113,6 +117,16 @@ pub fn control_view(event: &Event) -> Option<ControlEvent> {
     })
 }
 
+fn first_member(member: &MessagingMember) -> FirstMember {
+    FirstMember { principal_id: member.principal.clone(), role: member.role }
+}
+
+/// Nothing where nothing changes.
+fn patch(set: &Metadata, remove: &[String]) -> Option<MetadataPatch> {
+    let changes = !set.is_empty() || !remove.is_empty();
+    changes.then(|| MetadataPatch { set: set.clone(), remove: remove.to_vec() })
+}
+
 /// Whose alone a fact of a channel's stream is: how far somebody has read, and what was answered to a key of theirs, is
 /// nobody else's. `None` where it is for everybody who may read the channel.
 pub fn private_to(fact: &Fact) -> Option<&str> {
@@ -133,6 +147,7 @@ pub fn audit_view(event: &Event) -> Option<ChannelAuditEntry> {
         action,
         principal_id: None,
         role: None,
+        members: Vec::new(),
         message_id: None,
         sequence: None,
     };
@@ -153,6 +168,7 @@ pub fn audit_view(event: &Event) -> Option<ChannelAuditEntry> {
             Some(ChannelAuditEntry {
                 principal_id: control.principal_id,
                 role: control.role,
+                members: control.members,
                 ..view(&control.channel_id, control.action.into(), &control.actor)
             })
         }

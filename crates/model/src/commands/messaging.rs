@@ -91,7 +91,7 @@ wire! {
     pub struct AddChannelMember {
         pub channel_id: MessagingChannelId,
         pub principal_id: String,
-        /// `member` where absent.
+        /// `member` where absent; somebody who is a member already keeps the role then.
         pub role: Option<ChannelRole>,
         #[serde(alias = "idempotency_key")]
         pub idempotency_key: Option<String>,

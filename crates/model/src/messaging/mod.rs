@@ -97,10 +97,20 @@ wire! {
         /// Whom it is about, where it is about a member.
         pub principal_id: Option<String>,
         pub role: Option<ChannelRole>,
+        /// Who was in the channel from its beginning.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub members: Vec<FirstMember>,
         /// The new name, where it changed.
         pub name: Option<String>,
         pub metadata_patch: Option<MetadataPatch>,
         pub kind: ControlEventKind,
+    }
+
+    /// A member that a channel was created with.
+    #[serde(rename_all = "camelCase")]
+    pub struct FirstMember {
+        pub principal_id: String,
+        pub role: ChannelRole,
     }
 
     /// What changes in metadata. A key stands in one of the two at most.
@@ -123,6 +133,9 @@ wire! {
         pub action: ChannelAuditAction,
         pub principal_id: Option<String>,
         pub role: Option<ChannelRole>,
+        /// Who was in the channel from its beginning.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub members: Vec<FirstMember>,
         pub message_id: Option<MessageId>,
         /// The message published, or the one read up to.
         pub sequence: Option<u64>,

@@ -1,10 +1,10 @@
 //! `channels/create`.
 
-use factum_engine::Context;
-use factum_engine::messaging::{ChannelState, create_channel};
-use factum_model::Refusal;
+use factum_engine::messaging::{ChannelState, create_channel, meant_to_create};
+use factum_engine::{Context, params_digest};
 use factum_model::commands::{ChannelResult, CreateChannel};
 use factum_model::id::MessagingChannelId;
+use factum_model::{Command, Refusal};
 
 use crate::caller::Caller;
 use crate::dispatch::Handle;
@@ -13,7 +13,8 @@ use crate::runtime::Runtime;
 
 impl Handle<CreateChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateChannel) -> Result<ChannelResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let (key, digest) = (command.idempotency_key.as_deref(), params_digest(&meant_to_create(&command))?);
+        let (accept, _held) = match self.repeat_of(caller, CreateChannel::NAME, key, digest).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };

@@ -1,6 +1,6 @@
 //! `channels/update`, and the common way of commands that change a channel itself.
 
-use factum_engine::messaging::{ChannelState, update_channel};
+use factum_engine::messaging::{ChannelState, meant_to_update, update_channel};
 use factum_engine::{Context, Decision};
 use factum_model::commands::{ChannelResult, UpdateChannel};
 use factum_model::id::MessagingChannelId;
@@ -13,25 +13,38 @@ use crate::runtime::Runtime;
 
 impl Handle<UpdateChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: UpdateChannel) -> Result<ChannelResult, Refusal> {
-        self.manage(caller, &command.channel_id, &command, update_channel).await
+        self.manage(caller, &command.channel_id, &meant_to_update(&command), Stays::Yes, update_channel).await
     }
 }
 
+/// Whether somebody who did a command successfully may still know of the channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stays {
+    Yes,
+    /// They left by it, or ended it. Asking again how that went is no way to look at the channel.
+    No,
+}
+
 impl Runtime {
-    /// The common way of a command that changes the channel itself: a repeat is answered from its row, which belongs to the
-    /// caller; anything else goes through the gate and is decided.
+    /// The common way of a command that changes the channel itself: through the gate; then a repeat is answered from its row,
+    /// and anything else is decided.
     pub(super) async fn manage<C: Command>(
         &self,
         caller: &Caller,
         channel_id: &MessagingChannelId,
         command: &C,
+        stays: Stays,
         decide: impl FnOnce(&ChannelState, &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
     ) -> Result<C::Output, Refusal> {
-        let (accept, _held) = match self.repeat(caller, command, None).await? {
+        let passed = self.target_there(caller, channel_id).await;
+        if let (Stays::Yes, Err(refusal)) = (stays, &passed) {
+            return Err(refusal.clone());
+        }
+        let (accept, _held) = match self.repeat_in(caller, channel_id, command).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
-        let target = self.target_there(caller, channel_id).await?;
+        let target = passed?;
         let decide = |state: &ChannelState, context: &mut Context<'_>| decide(state, command, context);
         self.decide_in(caller, &target, &accept, decide).await
     }

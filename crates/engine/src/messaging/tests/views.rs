@@ -131,6 +131,13 @@ fn changes_and_the_audit() {
         ]
     );
     let first = json!(control_view(&events[0]).expect("a change"));
+    let members = json!([
+        { "principalId": ALICE, "role": "owner" },
+        { "principalId": BOB, "role": "member" },
+        { "principalId": CAROL, "role": "moderator" },
+    ]);
+    assert_eq!(first["members"], members, "who was in it from the beginning");
+    assert_eq!(json!(audit_view(&events[0]))["members"], members);
     assert_eq!((&first["kind"], &first["id"]), (&json!("controlEvent"), &json!(events[0].event_id)));
     let messages = events.iter().filter(|event| message_view(event).is_some());
     assert!(messages.clone().count() == 1 && messages.clone().all(|event| control_view(event).is_none()));

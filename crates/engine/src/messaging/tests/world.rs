@@ -6,7 +6,7 @@ use factum_model::commands::*;
 use factum_model::events::CommandAccepted;
 use factum_model::id::{EventId, IdSource, MessageId, MessagingChannelId};
 use factum_model::messaging::MessageEvent;
-use factum_model::{Event, Fact, NewEvent, Refusal, SCHEMA_VERSION, Scope, Timestamp, Trace};
+use factum_model::{Command, Event, Fact, NewEvent, Refusal, SCHEMA_VERSION, Scope, Timestamp, Trace};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -99,7 +99,8 @@ impl World {
         };
         let Decision { mut events, output } = decide(&self.state, &mut context)?;
         if self.keyed {
-            events.insert(0, accepted(caller));
+            let creates = matches!(&events[..], [NewEvent { fact: Fact::MessagingChannelCreated(created), .. }] if !created.direct);
+            events.insert(0, accepted(caller, creates));
         }
         let (events, changes) = self.commit(events);
         Ok(Done { output, events, changes })
@@ -273,9 +274,10 @@ fn change(index: &mut BTreeMap<Vec<u8>, Vec<u8>>, changes: &[IndexChange]) {
     }
 }
 
-fn accepted(caller: &str) -> NewEvent {
+/// What creates a channel says so; the others need no name here.
+fn accepted(caller: &str, creates: bool) -> NewEvent {
     let fact = CommandAccepted {
-        command: "test".into(),
+        command: if creates { CreateChannel::NAME } else { "test" }.into(),
         principal: caller.into(),
         idempotency_key: "k".into(),
         params_digest: "sha256:00".into(),
