@@ -45,6 +45,7 @@ pub use delegations::{
 pub use dispatch::{CallError, Handle};
 pub use factum_agent::Agents;
 pub use factum_engine::Limits;
+pub use factum_engine::access::is_the_runtimes;
 pub use factum_engine::session::push::PushConfig;
 pub use factum_engine::session::tasks::inbound::InboundRow;
 pub use feed::{FeedEvent, FeedPage};

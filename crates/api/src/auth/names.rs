@@ -14,7 +14,8 @@ pub(super) fn principal(name: &str) -> Option<String> {
     let full = if has_scheme(name) { name.to_owned() } else { format!("{SCHEME}{name}") };
     let fine = |c: char| !c.is_control() && !c.is_whitespace();
     let (_, rest) = full.split_once("://")?;
-    (!rest.is_empty() && full.len() <= PRINCIPAL_BYTES_MAX && full.chars().all(fine)).then_some(full)
+    let named = !rest.is_empty() && !factum_runtime::is_the_runtimes(&full);
+    (named && full.len() <= PRINCIPAL_BYTES_MAX && full.chars().all(fine)).then_some(full)
 }
 
 /// The account of this name, if it may be one.
@@ -55,6 +56,8 @@ mod tests {
             ("1://x", Some("agent://1://x")),
             ("", None),
             ("agent://", None),
+            ("runtime://timer", None),
+            ("peer:north", Some("agent://peer:north")),
             ("a b", None),
             ("a\u{a0}b", None),
             ("a\nb", None),

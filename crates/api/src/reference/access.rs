@@ -22,7 +22,10 @@ account does not exist: the answer is `not_found`.
   without a scheme gets `agent://` in front), its scopes in `scope`; the operator may name other claims. Scopes that are
   not listed here are ignored, and a token that has none of these may do nothing.
 - With `factum dev`, for peers on loopback only: nothing at all (`agent://local`, an admin of the account `dev`),
-  `dev:agent://NAME` (a member of `dev`) or `dev:agent://NAME@ACCOUNT` (a member of another account).";
+  `dev:agent://NAME` (a member of `dev`) or `dev:agent://NAME@ACCOUNT` (a member of another account).
+
+An API key's principal is taken as it is written: write `agent://` out for somebody who also comes with a token. Names that begin
+with `runtime://` or `peer:` are the runtime's own, and no credential has one.";
 
 pub(super) fn page() -> String {
     let mut page = Page::new("Access", ABOUT);

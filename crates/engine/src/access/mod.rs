@@ -59,6 +59,11 @@ pub fn create_api_key(
     context: &Context<'_>,
 ) -> Result<NewEvent, Refusal> {
     check_principal(&command.principal)?;
+    if is_the_runtimes(&command.principal) {
+        return Err(Refusal::invalid(
+            "names that begin with runtime:// or peer: are the runtime's own; choose another",
+        ));
+    }
     if command.expires_at.is_some_and(|at| at <= context.now) {
         return Err(Refusal::invalid("expires_at is in the past"));
     }
@@ -132,6 +137,12 @@ fn rows(row: &KeyRow) -> Vec<IndexChange> {
 
 /// The longest principal accepted, in bytes.
 pub const PRINCIPAL_BYTES_MAX: usize = 200;
+
+/// Whether facts use this name for a part of the runtime, or for a peer it speaks to. Nobody else comes under it: what they did
+/// would read as if the runtime had.
+pub fn is_the_runtimes(principal: &str) -> bool {
+    principal.starts_with("runtime://") || principal.starts_with("peer:")
+}
 
 /// Principals are names such as `agent://assistant`.
 pub fn check_principal(principal: &str) -> Result<(), Refusal> {
