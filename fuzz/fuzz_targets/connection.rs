@@ -87,7 +87,7 @@ fn owed(line: &[u8], limits: &TransportLimits) -> Vec<String> {
         return Vec::new();
     }
     let expected = if line.len() > LINE_BYTES_MAX {
-        Expected::One(Owed::Error)
+        Expected::One(Owed::Error("null".to_owned()))
     } else {
         rpc::expected(whole, limits.json_depth_max, limits.batch_max)
     };
@@ -97,8 +97,7 @@ fn owed(line: &[u8], limits: &TransportLimits) -> Vec<String> {
     };
     let id = |owed| match owed {
         Owed::Nothing => None,
-        Owed::Answer(id) => Some(id),
-        Owed::Error => Some("null".to_owned()),
+        Owed::Answer(id) | Owed::Error(id) => Some(id),
     };
     all.into_iter().filter_map(id).collect()
 }

@@ -15,8 +15,14 @@ pub enum Owed {
     Nothing,
     /// An answer under this id.
     Answer(String),
-    /// It is no request: an error under the id `null`.
-    Error,
+    /// It is no request: an error, under its id where one can be read, and under `null` otherwise.
+    Error(String),
+}
+
+impl Owed {
+    fn unnamed() -> Self {
+        Self::Error("null".to_owned())
+    }
 }
 
 /// What a body is owed.
@@ -70,28 +76,30 @@ pub fn expected(body: &[u8], depth_max: usize, batch_max: usize) -> Expected {
     let fits = depth(body) <= depth_max && !has_reserved_key(body);
     let text = std::str::from_utf8(body).ok().filter(|_| fits);
     let Some(raw) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {
-        return Expected::One(Owed::Error);
+        return Expected::One(Owed::unnamed());
     };
     if !raw.get().starts_with('[') {
         return Expected::One(owed(raw.get()));
     }
     let requests: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
     if requests.is_empty() || requests.len() > batch_max {
-        return Expected::One(Owed::Error);
+        return Expected::One(Owed::unnamed());
     }
     Expected::Batch(requests.into_iter().map(|request| owed(request.get())).collect())
 }
 
 fn owed(request: &str) -> Owed {
-    let Ok(members) = serde_json::from_str::<Members>(request) else { return Owed::Error };
+    let Ok(members) = serde_json::from_str::<Members>(request) else { return Owed::unnamed() };
+    let id = members.get("id").filter(|id| members.count("id") == 1 && !id.starts_with(['[', '{', 't', 'f']));
+    let error = || id.map_or_else(Owed::unnamed, |id| Owed::Error(id.to_owned()));
     let once = ["jsonrpc", "method", "params", "id"].iter().all(|name| members.count(name) <= 1);
     if !once || members.text("jsonrpc").as_deref() != Some("2.0") || members.text("method").is_none() {
-        return Owed::Error;
+        return error();
     }
-    match members.get("id") {
-        None => Owed::Nothing,
-        Some(id) if id.starts_with(['[', '{', 't', 'f']) => Owed::Error,
-        Some(id) => Owed::Answer(id.to_owned()),
+    match (members.get("id"), id) {
+        (None, _) => Owed::Nothing,
+        (Some(_), None) => error(),
+        (Some(_), Some(id)) => Owed::Answer(id.to_owned()),
     }
 }
 
@@ -125,8 +133,8 @@ pub fn judge_one(owed: &Owed, answer: Option<&str>) {
             // A request that can be told from others is never taken for none.
             assert!(!matches!(error, Some(-32700 | -32600)), "{answer}");
         }
-        Owed::Error => {
-            assert_eq!(id, "null", "{answer}");
+        Owed::Error(expected) => {
+            assert_eq!(id, *expected, "{answer}");
             assert!(error.is_some(), "{answer}");
         }
     }

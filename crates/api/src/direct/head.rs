@@ -64,7 +64,10 @@ fn route(path: &str) -> Option<(Route, Range<usize>)> {
     match path {
         A2A => Some((Route::A2a, 0..0)),
         RPC => Some((Route::Rpc, 0..0)),
-        _ => direct_command(&Method::POST, path).map(|name| (Route::Command, path.len() - name.len()..path.len())),
+        _ => {
+            let name = direct_command(&Method::POST, path).filter(|name| !name.is_empty())?;
+            Some((Route::Command, path.len() - name.len()..path.len()))
+        }
     }
 }
 
@@ -133,6 +136,7 @@ mod tests {
             "POST /v1/get_task?x HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "POST http://localhost/v1/get_task HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "POST /v1/channels/stream HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            "POST /v1/ HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\ncontent-length: 101\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\ncontent-length: +2\r\n\r\n{}".to_owned(),
