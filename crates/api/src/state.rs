@@ -213,13 +213,19 @@ pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
     let parse = || {
         let value = headers.get("traceparent")?.to_str().ok().filter(|value| value.len() >= TRACEPARENT_BYTES)?;
         let mut parts = value.split('-');
-        let (_version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
+        let (version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
         let hex = |text: &str, len| {
             text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
         };
         let zero = |text: &str| text.bytes().all(|b| b == b'0');
-        (hex(trace_id, 32) && hex(span_id, 16) && !zero(trace_id) && !zero(span_id))
-            .then(|| Trace { trace_id: Some(trace_id.into()), span_id: Some(span_id.into()) })
+        // `ff` is no version, now or later.
+        (hex(version, 2)
+            && version != "ff"
+            && hex(trace_id, 32)
+            && hex(span_id, 16)
+            && !zero(trace_id)
+            && !zero(span_id))
+        .then(|| Trace { trace_id: Some(trace_id.into()), span_id: Some(span_id.into()) })
     };
     parse().unwrap_or_default()
 }
@@ -285,6 +291,8 @@ mod tests {
         assert_eq!(trace(&format!("00-{id}-00f067aa0ba902b7-01")).as_deref(), Some(id));
         assert_eq!(trace("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"), None);
         assert_eq!(trace("00-00000000000000000000000000000000-00f067aa0ba902b7-01"), None);
+        assert_eq!(trace(&format!("ff-{id}-00f067aa0ba902b7-01")), None);
+        assert_eq!(trace(&format!("0-{id}-00f067aa0ba902b7-01x")), None);
         assert_eq!(trace("junk"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The access aggregate: API keys, as facts of the runtime's own stream. Secrets never come here, only keyed hashes.
 
-use factum_model::commands::{CreateApiKey, RevokeApiKey};
+use factum_model::commands::{ApiKeyInfo, CreateApiKey, RevokeApiKey};
 use factum_model::events::{ApiKeyCreated, ApiKeyRevoked};
 use factum_model::id::KeyId;
 use factum_model::registry::Scopes;
@@ -27,9 +27,30 @@ pub struct KeyRow {
     pub scopes: Scopes,
     pub name: Option<String>,
     pub created_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
     pub expires_at: Option<Timestamp>,
     #[serde(default)]
     pub revoked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl KeyRow {
+    /// What is told of a key: everything but what recognises it.
+    pub fn info(self) -> ApiKeyInfo {
+        ApiKeyInfo {
+            key_id: self.key_id,
+            principal: self.principal,
+            scopes: self.scopes,
+            name: self.name,
+            created_by: self.created_by,
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            revoked: self.revoked,
+            revoked_at: self.revoked_at,
+        }
+    }
 }
 
 /// Found by the keyed hash of the secret a caller shows.
@@ -114,10 +135,14 @@ pub fn index(event: &Event, known: Option<&KeyRow>) -> Vec<IndexChange> {
             scopes: fact.scopes.clone(),
             name: fact.name.clone(),
             created_by: fact.created_by.clone(),
+            created_at: Some(event.timestamp),
             expires_at: fact.expires_at,
             revoked: false,
+            revoked_at: None,
         }),
-        Fact::ApiKeyRevoked(_) => known.map_or_else(Vec::new, |row| rows(&KeyRow { revoked: true, ..row.clone() })),
+        Fact::ApiKeyRevoked(_) => known.map_or_else(Vec::new, |row| {
+            rows(&KeyRow { revoked: true, revoked_at: Some(event.timestamp), ..row.clone() })
+        }),
         _ => Vec::new(),
     }
 }

@@ -41,8 +41,10 @@ wire! {
         pub scopes: Scopes,
         pub name: Option<String>,
         pub created_by: String,
+        pub created_at: Option<Timestamp>,
         pub expires_at: Option<Timestamp>,
         pub revoked: bool,
+        pub revoked_at: Option<Timestamp>,
     }
 
     /// Stop accepting a key.

@@ -54,16 +54,7 @@ impl Handle<ListApiKeys> for Runtime {
     async fn handle(&self, caller: &Caller, command: ListApiKeys) -> Result<ListApiKeysResult, Refusal> {
         let page = Page { purpose: "list_api_keys", limit: command.limit, cursor: command.cursor.as_deref() };
         let (rows, next_cursor) = self.page::<KeyRow>(caller, access::keys_of(&caller.account), page).await?;
-        let info = |row: KeyRow| ApiKeyInfo {
-            key_id: row.key_id,
-            principal: row.principal,
-            scopes: row.scopes,
-            name: row.name,
-            created_by: row.created_by,
-            expires_at: row.expires_at,
-            revoked: row.revoked,
-        };
-        Ok(ListApiKeysResult { keys: rows.into_iter().map(info).collect(), next_cursor })
+        Ok(ListApiKeysResult { keys: rows.into_iter().map(KeyRow::info).collect(), next_cursor })
     }
 }
 

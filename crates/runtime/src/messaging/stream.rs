@@ -99,6 +99,11 @@ impl Runtime {
             Ok((state.sequence, state.message_count, version))
         };
         let ((allowed_at, messages, version), _) = self.look(&caller.account, &channel_id, may).await?;
+        if params.since_version.is_some() && params.since_sequence.is_none() {
+            return Err(Refusal::invalid(
+                "sinceVersion goes with sinceSequence: without it nothing from before is sent",
+            ));
+        }
         if params.since_version.is_some_and(|since| since > version) {
             let message = format!("sinceVersion is ahead of the channel, whose version is {version}");
             return Err(Refusal::invalid(message).with("version", version));

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use factum_agent::Agents;
 use factum_engine::access::{KeyRow, all_keys, keys_of};
 use factum_engine::session::keys;
-use factum_model::commands::{ApiKeyInfo, CreateApiKey, CreateApiKeyResult, RevokeApiKey, RevokeApiKeyResult};
+use factum_model::commands::{CreateApiKey, CreateApiKeyResult, RevokeApiKey, RevokeApiKeyResult};
 use factum_model::registry::{Command, Scopes};
 use factum_runtime::{Caller, Handle, Runtime, valid_account};
 use factum_store::*;
@@ -102,16 +102,7 @@ fn in_use(error: anyhow::Error, settings: &Settings) -> anyhow::Error {
 }
 
 fn listed(row: KeyRow) -> Listed {
-    let key = ApiKeyInfo {
-        key_id: row.key_id,
-        principal: row.principal,
-        scopes: row.scopes,
-        name: row.name,
-        created_by: row.created_by,
-        expires_at: row.expires_at,
-        revoked: row.revoked,
-    };
-    Listed { account: Some(row.account), key }
+    Listed { account: Some(row.account.clone()), key: row.info() }
 }
 
 /// A store in which nothing waits to be carried on.

@@ -287,3 +287,13 @@ async fn a_stream_asks_for_what_a_call_asks_for() {
     let elsewhere = Caller::new("agent://owner", "elsewhere", Scopes::member());
     assert_eq!(refused(&elsewhere, json!({ "channelId": id })).await, Refusal::not_found());
 }
+
+#[tokio::test]
+async fn changes_from_before_are_asked_for_together_with_messages_from_before() {
+    let world = World::new().await;
+    let ann = member("ann");
+    let id = channel(&world.runtime, &ann, &[]).await;
+    let alone = json!({ "channelId": id, "controlEvents": true, "sinceVersion": 1 });
+    let refused = stream(&world.runtime, &ann, alone).await.err().map(|refusal| refusal.code);
+    assert_eq!(refused, Some(ErrorCode::InvalidParams));
+}
