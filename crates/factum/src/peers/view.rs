@@ -5,7 +5,8 @@ use a2a::{Artifact, Message, Part, PartContent, Task, TaskState, TaskStatus as N
 use factum_a2a::client::Peer;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery};
 use factum_model::task::TaskStatus;
-use factum_runtime::{ArtifactContent, PeerView, Remote, ViewedArtifact};
+use factum_runtime::{ArtifactContent, PeerView, Remote, Terms, ViewedArtifact};
+use serde_json::Value;
 
 /// A whole task.
 pub(super) fn of_task(peer: &Peer, task: &Task) -> PeerView {
@@ -41,6 +42,7 @@ fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus
         card: Some(peer.card().url.clone()),
         message: status.message.as_ref().map(words).filter(|words| !words.is_empty()),
         question: asks.then(question).flatten(),
+        terms: status.message.as_ref().filter(|_| asks).map(terms).unwrap_or_default(),
         artifacts: Vec::new(),
         whole: false,
         rejected: status.state == TaskState::Rejected,
@@ -58,6 +60,24 @@ fn meaning(state: &TaskState) -> (TaskStatus, PeerRecovery) {
         TaskState::Failed | TaskState::Rejected => (TaskStatus::Failed, PeerRecovery::CompletedUnreconciled),
         TaskState::Canceled => (TaskStatus::Cancelled, PeerRecovery::CompletedUnreconciled),
         TaskState::Unspecified => (TaskStatus::Unknown, PeerRecovery::Unknown),
+    }
+}
+
+/// What a question says of its answer to programs, the way another Factum says it (`factum_a2a::view`).
+fn terms(message: &Message) -> Terms {
+    let data = message.parts.iter().find_map(|part| match &part.content {
+        PartContent::Data(Value::Object(data)) => Some(data),
+        _ => None,
+    });
+    let said = |name: &str| data.and_then(|data| data.get(name));
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    let annotated = || message.metadata.as_ref().and_then(|metadata| metadata.get("action_id"));
+    let words = said("decisions").and_then(Value::as_array).into_iter().flatten();
+    Terms {
+        action_id: said("action_id").or_else(annotated).and_then(word),
+        tool_name: said("tool_name").and_then(word),
+        decisions: words.filter_map(word).collect(),
+        input_schema: said("input_schema").filter(|schema| schema.is_object()).cloned(),
     }
 }
 

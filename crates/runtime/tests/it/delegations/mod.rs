@@ -249,6 +249,32 @@ async fn a_question_is_answered_here_and_the_peer_gets_the_answer_once() {
     }
 }
 
+/// The answer arrived, nobody knows, and the peer asks something else by now: what was meant for the first question is not sent again.
+#[tokio::test]
+async fn a_peer_that_asks_something_else_has_the_answer() {
+    let fake = Fake::new(|_| {});
+    let mut world = world(&fake).await;
+    let session_id = given(&world).await;
+    fake.until(|state| state.tasks.len() == 1).await;
+    let asks = |question: &str| {
+        fake.task(|task| {
+            (task.state, task.message) = ("auth-required", Some("may I?".to_owned()));
+            task.question = Some(question.to_owned());
+        });
+    };
+    asks("q1");
+    let first = open_action(&world, &session_id).await;
+    fake.change(|state| state.mood = Mood::Swallows);
+    call::<RespondAction>(&world, json!({ "action_id": first, "decision": "allow" })).await.unwrap();
+    fake.until(|state| !state.tasks[0].answers.is_empty()).await;
+    asks("q2");
+    fake.change(|state| state.mood = Mood::Well);
+    world.restart(Agents::demo()).await;
+    let asked = |event: &Value| event["type"] == "action.required" && event["payload"]["scope"]["question"] == "q2";
+    until_fact(&world, &session_id, asked).await;
+    assert_eq!(fake.state.lock().tasks[0].answers, [(first, "allow".to_owned())]);
+}
+
 #[tokio::test]
 async fn an_authorization_is_decided_here() {
     let fake = Fake::new(|_| {});
