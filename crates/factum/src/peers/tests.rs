@@ -301,3 +301,33 @@ async fn the_terms_of_a_question_are_read() {
     };
     assert_eq!(terms("all").await, all);
 }
+
+/// An agent that streams its text makes a part of each piece: together they are the text.
+#[tokio::test]
+async fn pieces_of_text_are_one_text() {
+    fn script(_: &str, params: &Value) -> Says {
+        let parts = match params["id"].as_str() {
+            Some("plain") => json!([{ "text": "c0 " }, { "text": "c1 " }, { "text": "c2" }]),
+            Some("marked") => {
+                json!([{ "text": "# c", "mediaType": "text/markdown" }, { "text": "0", "mediaType": "text/markdown" }])
+            }
+            Some("both") => json!([{ "text": "# c", "mediaType": "text/markdown" }, { "text": "0" }]),
+            _ => json!([{ "text": "c0" }, { "data": { "c": 1 } }]),
+        };
+        let mut task = task("TASK_STATE_COMPLETED");
+        task["artifacts"] = json!([{ "artifactId": "a1", "parts": parts }]);
+        Says::Result(task)
+    }
+    let (_, peers) = start(script, json!([])).await;
+    for (id, media_type, text) in [
+        ("plain", "text/plain; charset=utf-8", "c0 c1 c2"),
+        ("marked", "text/markdown", "# c0"),
+        ("both", "text/plain; charset=utf-8", "# c0"),
+        ("mixed", "application/json", r#"[{"text":"c0"},{"data":{"c":1}}]"#),
+    ] {
+        let remote = Remote { task_id: id.to_owned(), context_id: None };
+        let view = peers.look("north", &remote).await.unwrap();
+        let content = ArtifactContent::Bytes { media_type: media_type.to_owned(), bytes: text.into() };
+        assert_eq!(view.artifacts[0].content, content, "{id}");
+    }
+}

@@ -8,6 +8,9 @@ use factum_model::task::TaskStatus;
 use factum_runtime::{ArtifactContent, PeerView, Remote, Terms, ViewedArtifact};
 use serde_json::Value;
 
+/// The media type of a text that does not say which it is.
+const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
+
 /// A whole task.
 pub(super) fn of_task(peer: &Peer, task: &Task) -> PeerView {
     let artifacts = task.artifacts.iter().flatten().map(artifact).collect();
@@ -90,16 +93,25 @@ pub(super) fn words(message: &Message) -> String {
 pub(super) fn artifact(artifact: &Artifact) -> ViewedArtifact {
     let content = match artifact.parts.as_slice() {
         [part] => content(part),
-        parts => json(&serde_json::to_value(parts).unwrap_or_default(), None),
+        parts => text(parts).unwrap_or_else(|| json(&serde_json::to_value(parts).unwrap_or_default(), None)),
     };
     ViewedArtifact { remote_id: artifact.artifact_id.clone(), name: artifact.name.clone(), content }
+}
+
+/// The one text that pieces of text are: an agent that streams makes a part of each piece. `None` where they are not all text.
+fn text(parts: &[Part]) -> Option<ArtifactContent> {
+    let texts: Option<String> = parts.iter().map(Part::as_text).collect();
+    let of_first = parts.first()?.media_type.clone();
+    let media_type = of_first.filter(|of_first| parts.iter().all(|part| part.media_type.as_ref() == Some(of_first)));
+    let media_type = media_type.unwrap_or_else(|| PLAIN_TEXT.to_owned());
+    Some(ArtifactContent::Bytes { media_type, bytes: texts?.into() })
 }
 
 fn content(part: &Part) -> ArtifactContent {
     let media_type = |usual: &str| part.media_type.clone().unwrap_or_else(|| usual.to_owned());
     match &part.content {
         PartContent::Text(text) => {
-            ArtifactContent::Bytes { media_type: media_type("text/plain; charset=utf-8"), bytes: text.clone().into() }
+            ArtifactContent::Bytes { media_type: media_type(PLAIN_TEXT), bytes: text.clone().into() }
         }
         PartContent::Raw(bytes) => {
             ArtifactContent::Bytes { media_type: media_type("application/octet-stream"), bytes: bytes.clone().into() }
