@@ -175,6 +175,11 @@ impl Drive {
         if view.rejected {
             self.reject(&view).await?;
         }
+        self.keep(view).await
+    }
+
+    /// Records a view and nothing else.
+    pub(super) async fn keep(&self, view: PeerView) -> Result<(), Over> {
         match news_of(&self.runtime, view).await {
             Ok(observed) => self.record(&observed).await,
             Err(problem) => {

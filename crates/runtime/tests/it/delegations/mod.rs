@@ -104,10 +104,15 @@ async fn a_task_that_the_peer_rejects_has_failed_for_good() {
         let error = task.attempts[0].last_error.as_ref().unwrap();
         let said = (error.category.as_str(), error.retryable, error.message.as_str());
         assert_eq!(said, ("rejected", false, "not done here"));
+        assert_eq!(task.native_status.as_deref(), Some("rejected"), "the peer's own word for it is kept");
         until_fact(&world, &session_id, recovered("reconciled")).await;
         let events = events(&world, &session_id).await;
         let last = events.iter().rfind(|event| event["type"] == "channel.peer_task.updated").unwrap();
         assert_eq!(last["payload"]["native_status"], "rejected", "{last}");
+        let at = |wanted: &dyn Fn(&Value) -> bool| events.iter().position(wanted).unwrap();
+        let heard = at(&|event| event["payload"]["native_status"] == "rejected");
+        assert_eq!(events[heard]["type"], "channel.peer_task.updated", "what the peer said comes first");
+        assert!(heard < at(&|event| event["type"] == "task.attempt.failed"));
     }
 }
 
