@@ -56,7 +56,7 @@ fn forwarded(required: &ActionRequired, shell: Option<&Shell>) -> ChannelPermiss
 
 /// For the peer, the one who asks is this runtime's agent.
 pub(crate) fn requesting(shell: &Shell) -> String {
-    format!("agent:{}", shell.agent)
+    format!("agent://{}", shell.agent)
 }
 
 /// What a permission is about.
