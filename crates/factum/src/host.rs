@@ -92,22 +92,20 @@ pub(crate) fn warn_if_exposed(opened: &Opened, settings: &Settings, output: &Out
 /// Which agents there are besides those of the scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
-    /// Always, and one of them is the default.
-    First,
+    /// Always. One of them is the default where the configuration has no script.
+    Beside,
     /// Only where there is no script.
     Fallback,
 }
 
-/// The agents of the scripts, with those that come with the binary.
-pub(crate) fn agents(scripts: &[PathBuf], built_in: BuiltIn) -> Result<Agents> {
-    if scripts.is_empty() {
-        return Ok(Agents::demo());
+/// The agents of the configuration's scripts, those that come with the binary, and those that were named `beside` them on the command
+/// line. The first is the default.
+pub(crate) fn agents(scripts: &[PathBuf], beside: &[PathBuf], built_in: BuiltIn) -> Result<Agents> {
+    let mut all: Vec<Script> = scripts.iter().map(|path| read_script(path)).collect::<Result<_>>()?;
+    if all.is_empty() || built_in == BuiltIn::Beside {
+        all.extend([Script::demo(), Script::waiting()]);
     }
-    let mut all = match built_in {
-        BuiltIn::First => vec![Script::demo(), Script::waiting()],
-        BuiltIn::Fallback => Vec::new(),
-    };
-    for path in scripts {
+    for path in beside {
         all.push(read_script(path)?);
     }
     Agents::new(all.into_iter().map(Agent::from_script).collect()).context("the agents do not fit together")
@@ -132,15 +130,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_agent_is_the_demo_or_the_first_script() {
+    fn the_default_agent_is_the_first_that_is_configured_or_the_demo() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"name = 'helper'\n[[on]]\nany = true\nsteps = [{ say = 'hi' }]\n").unwrap();
         let scripts = [file.path().to_owned()];
-        assert_eq!(agents(&[], BuiltIn::Fallback).unwrap().default_name(), "demo");
-        let dev = agents(&scripts, BuiltIn::First).unwrap();
-        assert_eq!((dev.default_name(), dev.names().count()), ("demo", 3));
-        let serve = agents(&scripts, BuiltIn::Fallback).unwrap();
-        assert_eq!((serve.default_name(), serve.names().count()), ("helper", 1));
-        assert!(agents(&["nowhere.toml".into()], BuiltIn::First).is_err());
+        let who = |scripts: &[PathBuf], beside: &[PathBuf], built_in| {
+            let agents = agents(scripts, beside, built_in).unwrap();
+            (agents.default_name().to_owned(), agents.names().count())
+        };
+        assert_eq!(who(&[], &[], BuiltIn::Fallback), ("demo".to_owned(), 2));
+        assert_eq!(who(&scripts, &[], BuiltIn::Fallback), ("helper".to_owned(), 1));
+        assert_eq!(who(&scripts, &[], BuiltIn::Beside), ("helper".to_owned(), 3));
+        assert_eq!(who(&[], &scripts, BuiltIn::Beside), ("demo".to_owned(), 3));
+        assert!(agents(&["nowhere.toml".into()], &[], BuiltIn::Beside).is_err());
     }
 }

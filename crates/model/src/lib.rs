@@ -5,6 +5,7 @@
 
 mod wire;
 
+pub mod asked;
 pub mod casing;
 pub mod commands;
 pub mod error;

@@ -39,7 +39,7 @@ pub use caller::{ACCOUNT_BYTES_MAX, Caller, valid_account};
 pub use clock::{Clock, Ids, RandomIds, Sources, SystemClock};
 pub use cursor::{Secret, same};
 pub use delegations::{
-    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Trouble,
+    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Terms, Trouble,
     ViewedArtifact,
 };
 pub use dispatch::{CallError, Handle};

@@ -3,6 +3,7 @@
 use a2a::{AgentCard, AgentExtension, SecurityScheme, TRANSPORT_PROTOCOL_GRPC, TRANSPORT_PROTOCOL_JSONRPC};
 use serde_json::{Map, Value, json};
 
+use crate::dialect::Dialect;
 use crate::extension::{MESSAGING_KEY, MESSAGING_URI};
 use crate::version::Version;
 
@@ -12,6 +13,8 @@ pub enum Form {
     V1_0,
     /// With what 1.0 needs beside it: clients of both find what they look for.
     V0_3,
+    /// The same where 0.3's HTTP+JSON asks for it, which writes the requirements as its protobuf definition does.
+    V0_3Http,
     /// The one of April 2025, at `/.well-known/agent.json`.
     April2025,
 }
@@ -25,13 +28,30 @@ impl From<Version> for Form {
     }
 }
 
+impl From<Dialect> for Form {
+    /// How a card is answered with. April 2025 has no method for that.
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::V1_0 => Self::V1_0,
+            Dialect::V0_3Http => Self::V0_3Http,
+            Dialect::V0_3 | Dialect::April2025 | Dialect::Either => Self::V0_3,
+        }
+    }
+}
+
 impl Form {
     pub fn write(self, card: &AgentCard) -> Value {
         match self {
             Self::V1_0 => json!(card),
             Self::V0_3 => v0_3(card),
+            Self::V0_3Http => v0_3_http(card),
             Self::April2025 => april_2025(card),
         }
+    }
+
+    /// What is left of it in the hands of a client that knows the fields of 1.0 only, where that is not all of it.
+    pub fn read_as_1_0(self, card: &AgentCard) -> Option<Value> {
+        matches!(self, Self::V0_3 | Self::V0_3Http).then(|| Self::V1_0.write(card))
     }
 }
 
@@ -58,7 +78,6 @@ pub(crate) fn v0_3(card: &AgentCard) -> Value {
     out
 }
 
-/// The same where 0.3's HTTP+JSON asks for it, which writes the requirements as its protobuf definition does.
 pub(crate) fn v0_3_http(card: &AgentCard) -> Value {
     let mut out = v0_3(card);
     if let Some(requirements) = out.get("securityRequirements").cloned() {

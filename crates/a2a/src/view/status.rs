@@ -2,11 +2,15 @@
 
 use a2a::{Part, TaskState};
 use factum_model::Event;
-use factum_model::events::{ActionRequired, ActionType, Phase, RunStatus};
+use factum_model::asked::asked_now;
+use factum_model::events::{ActionRequired, Phase, RunStatus};
 use factum_model::value::Part as Input;
 use serde_json::{Map, Value, json};
 
 use super::{OpenAction, Shown, TaskView};
+
+/// Under this name a question says which one it is, and an answer which one it is for.
+const ACTION_ID: &str = "action_id";
 
 /// The agent says what it is doing.
 pub(super) fn of_run(view: &mut TaskView, event: &Event, fact: &RunStatus) -> Vec<Shown> {
@@ -25,28 +29,31 @@ pub(super) fn of_run(view: &mut TaskView, event: &Event, fact: &RunStatus) -> Ve
 /// Somebody has to decide or answer.
 pub(super) fn of_action(view: &mut TaskView, event: &Event, fact: &ActionRequired) -> Vec<Shown> {
     let Some(action_id) = event.scope.action_id.clone() else { return Vec::new() };
-    let state = match fact.action_type {
-        ActionType::ToolPermission | ActionType::Authorization => TaskState::AuthRequired,
-        ActionType::Input | ActionType::Review | ActionType::Custom => TaskState::InputRequired,
-    };
+    let state = if fact.action_type.is_permission() { TaskState::AuthRequired } else { TaskState::InputRequired };
     let mut parts = vec![Part::text(fact.prompt.as_str())];
     parts.extend(what_is_understood(fact, action_id.as_str()).map(Part::data));
-    let message = view.agent_message(parts, event.event_id.as_str());
-    view.open.push(OpenAction { action_id, state: state.clone(), message: message.clone() });
-    // A permission that is open is not hidden by a question behind it: nothing else unlocks it.
-    if view.state == TaskState::AuthRequired && state != TaskState::AuthRequired {
-        return Vec::new();
-    }
-    view.status(state, Some(message), event.timestamp)
+    let mut message = view.agent_message(parts, event.event_id.as_str());
+    message.metadata = Some([(ACTION_ID.to_owned(), action_id.as_str().into())].into());
+    view.open.push(OpenAction { action_id, state, message });
+    ask(view, event)
 }
 
-/// For programs: which answers are understood. A plain question needs nothing of the kind.
+/// Shows the question that an answer which names none is for, unless it is shown already.
+fn ask(view: &mut TaskView, event: &Event) -> Vec<Shown> {
+    match asked_now(&view.open).cloned() {
+        None => view.status(TaskState::Working, None, event.timestamp),
+        Some(asked) if view.status_message.as_ref() == Some(&asked.message) => Vec::new(),
+        Some(asked) => view.status(asked.state, Some(asked.message), event.timestamp),
+    }
+}
+
+/// For programs: which answers are understood. A plain question needs nothing of the kind; its id is in its annotations.
 fn what_is_understood(fact: &ActionRequired, action_id: &str) -> Option<Value> {
     if fact.decisions.is_empty() && fact.input_schema.is_none() {
         return None;
     }
     let mut data = Map::new();
-    data.insert("action_id".to_owned(), action_id.into());
+    data.insert(ACTION_ID.to_owned(), action_id.into());
     if !fact.decisions.is_empty() {
         data.insert("decisions".to_owned(), json!(fact.decisions));
     }
@@ -59,19 +66,14 @@ fn what_is_understood(fact: &ActionRequired, action_id: &str) -> Option<Value> {
     Some(data.into())
 }
 
-/// An action is resolved: the next open one is asked, or the work goes on.
+/// An action is decided: the next open one is asked, or the work goes on.
 pub(super) fn resolved(view: &mut TaskView, event: &Event) -> Vec<Shown> {
     let known = view.open.len();
     view.open.retain(|open| Some(&open.action_id) != event.scope.action_id.as_ref());
     if view.open.len() == known {
         return Vec::new();
     }
-    let next = view.open.iter().find(|open| open.state == TaskState::AuthRequired).or(view.open.first()).cloned();
-    match next {
-        None => view.status(TaskState::Working, None, event.timestamp),
-        Some(next) if view.status_message.as_ref() == Some(&next.message) => Vec::new(),
-        Some(next) => view.status(next.state, Some(next.message), event.timestamp),
-    }
+    ask(view, event)
 }
 
 /// The client's answer as the parts it came in, where they were not kept.

@@ -170,24 +170,30 @@ fn a_retry_may_say_less() {
     assert_eq!(put_together(shown), "");
 }
 
+/// What is shown is what an answer is taken for, so it does not change under the client that reads it.
 #[test]
-fn a_permission_stands_above_a_question() {
+fn the_oldest_question_is_shown_until_it_is_decided() {
+    let shown = |log: &Log| {
+        let message = log.view.status_message.as_ref();
+        let action_id =
+            message.and_then(|message| message.metadata.as_ref()).map(|metadata| metadata["action_id"].clone());
+        (log.view.state.clone(), message.and_then(Message::text).map(str::to_owned), action_id)
+    };
+    let asked = |state, action: &str| (state, Some(action.to_owned()), Some(json!(action)));
     let mut log = Log::new();
     log.asks("which", "input");
-    assert_eq!(log.view.state, TaskState::InputRequired);
-    log.asks("may_i", "tool_permission");
-    assert_eq!(log.view.state, TaskState::AuthRequired);
-    assert!(log.asks("and_which", "input").is_empty(), "it is asked when the permission is decided");
+    for (later, kind) in [("may_i", "tool_permission"), ("may_i_too", "tool_permission"), ("and_which", "input")] {
+        assert!(log.asks(later, kind).is_empty(), "it is asked when its turn comes");
+        assert_eq!(shown(&log), asked(TaskState::InputRequired, "which"));
+    }
+    assert!(log.resolved("may_i_too").is_empty(), "what is not shown does not change what is");
+    assert_eq!(log.resolved("which").len(), 1);
+    assert_eq!(shown(&log), asked(TaskState::AuthRequired, "may_i"));
     log.resolved("may_i");
-    assert_eq!(
-        (&log.view.state, log.view.status_message.as_ref().and_then(Message::text)),
-        (&TaskState::InputRequired, Some("which"))
-    );
-    log.resolved("which");
-    assert_eq!(log.view.status_message.as_ref().and_then(Message::text), Some("and_which"));
+    assert_eq!(shown(&log), asked(TaskState::InputRequired, "and_which"));
     assert!(log.resolved("something_else").is_empty());
     log.resolved("and_which");
-    assert_eq!(log.view.state, TaskState::Working);
+    assert_eq!(shown(&log), (TaskState::Working, None, None));
 }
 
 #[test]

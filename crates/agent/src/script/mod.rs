@@ -89,7 +89,8 @@
 //! - `when = { answer = { equals = "yes" } }` looks at what the call gave, white space around it aside; `{ not = "yes" }` is the
 //!   opposite. A list means any of them for `equals`, none of them for `not`. What was not made or not answered gave nothing.
 //! - `{deploy}` is the result as text (the answer of an `ask`), or the error's message where there is none.
-//! - `{deploy.url}` is a field of a structured result, `{deploy.items.0.name}` one further inside.
+//! - `{deploy.url}` is a field of a structured result, `{deploy.items.0.name}` one further inside. The answer of an `ask` is structured
+//!   where its `schema` asks for an object or a list.
 //! - `{deploy.outcome}` is the word for how it ended, `{deploy.error}` the error's message.
 //!
 //! ## Names in braces

@@ -65,7 +65,7 @@ impl<H: Host> Ask<'_, H> {
         let depth = check_depth(params.unwrap_or_default().as_bytes(), self.state.limits.json_depth_max);
         depth.map_err(|refusal| refused(&refusal))?;
         let operation = dialect.read(name, params, self.around()?)?;
-        self.run(name, operation).await
+        self.run((name, dialect), operation).await
     }
 
     /// Whether it is offered at all: what the card does not promise is refused before its params are looked at.
@@ -88,14 +88,18 @@ impl<H: Host> Ask<'_, H> {
     }
 
     /// Asks the server, once the request is one that this caller may make.
-    pub(super) async fn run(&self, name: Name, operation: Operation) -> Result<Outcome, A2AError> {
+    pub(super) async fn run(
+        &self,
+        (name, dialect): (Name, Dialect),
+        operation: Operation,
+    ) -> Result<Outcome, A2AError> {
         let other = self.agent_of_tenant(&operation)?;
         let agent = other.as_deref().unwrap_or(self.agent);
         if operation.wants_push() && !self.state.a2a.options.push_notifications {
             return Err(no_push());
         }
         let server = self.host.server(self.state, self.caller, agent);
-        let asked = self.carry_out(&server, agent, operation);
+        let asked = self.carry_out(&server, agent, dialect, operation);
         if name == Name::SendMessage {
             // It ends by itself, with the task as it stands by then; only a server that closes cannot wait for that.
             return tokio::select! {
@@ -110,10 +114,17 @@ impl<H: Host> Ask<'_, H> {
         tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| Err(refused(&timed_out(limit))))
     }
 
-    async fn carry_out(&self, server: &H::Server, agent: &str, operation: Operation) -> Result<Outcome, A2AError> {
+    async fn carry_out(
+        &self,
+        server: &H::Server,
+        agent: &str,
+        dialect: Dialect,
+        operation: Operation,
+    ) -> Result<Outcome, A2AError> {
         let outcome = operation.carry_out(server).await?;
         let Outcome::Card(card) = outcome else { return Ok(outcome) };
-        Ok(Outcome::Card(Box::new(card::at(self.state, self.headers, agent, self.caller, *card))))
+        let card = card::at(self.state, self.headers, (agent, self.caller), dialect.into(), *card);
+        Ok(Outcome::Card(Box::new(card)))
     }
 
     /// The agent that the tenant of a request leads to, where it names one.

@@ -3,11 +3,11 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use a2a::AgentCard;
+use a2a::{AgentCard, AgentCardSignature};
 use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
-use factum_a2a::{Card, Form, Skill};
+use factum_a2a::{Card, CardKey, Form, Skill};
 use factum_model::registry::Scope;
 use factum_runtime::Caller;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -78,7 +78,11 @@ pub(crate) async fn jwks(Extract(state): Extract<Arc<State>>) -> Response {
 
 /// Cards as they were sent. A signature is another one each time it is made, so a card is signed once and kept.
 #[derive(Default)]
-pub(crate) struct Cache(Mutex<FxHashMap<(String, Form, String), Kept>>);
+pub(crate) struct Cache {
+    public: Mutex<FxHashMap<(String, Form, String), Kept>>,
+    /// Of extended cards, by what they say: each caller's is another.
+    signatures: Mutex<FxHashMap<(Form, String), Vec<AgentCardSignature>>>,
+}
 
 #[derive(Clone)]
 struct Kept {
@@ -89,15 +93,31 @@ struct Kept {
 impl Cache {
     fn get(&self, state: &State, agent: &str, form: Form, base_url: String) -> Kept {
         let place = (agent.to_owned(), form, base_url);
-        if let Some(kept) = self.0.lock().get(&place) {
+        if let Some(kept) = self.public.lock().get(&place) {
             return kept.clone();
         }
         let made = make(state, agent, form, &place.2);
-        let mut cards = self.0.lock();
+        let mut cards = self.public.lock();
         if cards.len() >= CARDS_MAX {
             cards.clear();
         }
         cards.entry(place).or_insert(made).clone()
+    }
+
+    /// The signatures of a card that has none yet, in the form that it is given in.
+    fn signatures(&self, key: &CardKey, form: Form, card: &AgentCard, base_url: &str) -> Vec<AgentCardSignature> {
+        let mut written = form.write(card);
+        let place = (form, written.to_string());
+        if let Some(kept) = self.signatures.lock().get(&place) {
+            return kept.clone();
+        }
+        key.sign(&mut written, form.read_as_1_0(card).as_ref(), &format!("{base_url}{JWKS}"));
+        let made: Vec<AgentCardSignature> = serde_json::from_value(written["signatures"].take()).unwrap_or_default();
+        let mut signatures = self.signatures.lock();
+        if signatures.len() >= CARDS_MAX {
+            signatures.clear();
+        }
+        signatures.entry(place).or_insert(made).clone()
     }
 }
 
@@ -105,12 +125,10 @@ fn make(state: &State, agent: &str, form: Form, base_url: &str) -> Kept {
     let public = public(state, agent, base_url).agent_card();
     let mut card = form.write(&public);
     if let Some(key) = &state.a2a.options.card_key {
-        let reading = (form == Form::V0_3).then(|| Form::V1_0.write(&public));
-        key.sign(&mut card, reading.as_ref(), &format!("{base_url}{JWKS}"));
+        key.sign(&mut card, form.read_as_1_0(&public).as_ref(), &format!("{base_url}{JWKS}"));
     }
     let body = Bytes::from(card.to_string());
-    let etag = format!("\"{:016x}\"", fingerprint(&body));
-    Kept { etag: HeaderValue::from_str(&etag).unwrap_or(HeaderValue::from_static("\"\"")), body }
+    Kept { etag: etag(&body), body }
 }
 
 /// What anybody may know about an agent: itself.
@@ -136,7 +154,7 @@ fn public(state: &State, agent: &str, base_url: &str) -> Card {
 }
 
 /// The extended card: what a caller may know besides, which is every agent there is and what to give as tenant. Where it says
-/// that this server is reached is what the operator says; [`at`] puts where this caller did.
+/// that this server is reached is what the operator says; [`at`] puts where this caller did, and signs it.
 pub(crate) fn extended(state: &State, caller: &Caller, agent: &str) -> AgentCard {
     let base_url = base_url(state, &HeaderMap::new());
     let others = state.runtime.agents().names().filter(|name| *name != agent).map(|name| skill(state, name));
@@ -146,11 +164,35 @@ pub(crate) fn extended(state: &State, caller: &Caller, agent: &str) -> AgentCard
     card.agent_card()
 }
 
-/// A card for one who reached this server by the host in these headers.
-pub(super) fn at(state: &State, headers: &HeaderMap, agent: &str, caller: &Caller, card: AgentCard) -> AgentCard {
-    let mut here = public(state, agent, &base_url(state, headers));
+/// A card for one who reached this server by the host in these headers, signed in the form that they get it in.
+pub(super) fn at(
+    state: &State,
+    headers: &HeaderMap,
+    (agent, caller): (&str, &Caller),
+    form: Form,
+    card: AgentCard,
+) -> AgentCard {
+    let base_url = base_url(state, headers);
+    let mut here = public(state, agent, &base_url);
     here.tenant = Some(caller.account.to_string());
-    AgentCard { supported_interfaces: here.agent_card().supported_interfaces, ..card }
+    let card = AgentCard { supported_interfaces: here.agent_card().supported_interfaces, ..card };
+    let key = state.a2a.options.card_key.as_ref();
+    let signatures = key.map(|key| state.a2a.cards.signatures(key, form, &card, &base_url));
+    AgentCard { signatures, ..card }
+}
+
+/// What HTTP says of an answer that is an extended card: it is this caller's, and may be kept for a while. A card that the caller has
+/// already is not sent again.
+pub(super) fn kept_by_caller(headers: &HeaderMap, mut response: Response, body: &[u8]) -> Response {
+    let etag = etag(body);
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|said| matches_etag(said, &etag)) {
+        response = StatusCode::NOT_MODIFIED.into_response();
+    }
+    let answer = response.headers_mut();
+    answer.insert(header::ETAG, etag);
+    answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=60"));
+    answer.insert(header::VARY, HeaderValue::from_static("Authorization, A2A-Version, Host"));
+    response
 }
 
 fn skill(state: &State, name: &str) -> Skill {
@@ -171,8 +213,9 @@ fn base_url(state: &State, headers: &HeaderMap) -> String {
 }
 
 /// Only to tell one card from another.
-fn fingerprint(bytes: &[u8]) -> u64 {
+fn etag(body: &[u8]) -> HeaderValue {
     let mut hasher = FxHasher::default();
-    hasher.write(bytes);
-    hasher.finish()
+    hasher.write(body);
+    let etag = format!("\"{:016x}\"", hasher.finish());
+    HeaderValue::from_str(&etag).unwrap_or(HeaderValue::from_static("\"\""))
 }

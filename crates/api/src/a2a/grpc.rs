@@ -81,7 +81,7 @@ impl<H: Host> Service<H> {
         let ask = Ask { host, state, caller: &caller, agent, agent_is_named: false, headers, from };
         ask.offered(name, Dialect::V1_0)?;
         let operation = read(message, ask.around()?)?.checked()?;
-        ask.run(name, operation).await
+        ask.run((name, Dialect::V1_0), operation).await
     }
 
     /// The answer to a call, which echoes the extensions that are activated.

@@ -126,14 +126,17 @@ async fn run<H: Host>(
     let body = read_body(state, body).await.map_err(|refusal| refused(&refusal))?;
     check_body(state, &head.headers, &body)?;
     let operation = read(&ask, called, (name, dialect), &body, head.uri.query())?;
-    Ok(match ask.run(name, operation).await? {
+    Ok(match ask.run((name, dialect), operation).await? {
         Outcome::Updates(updates) => {
             stream::open(state, ask.credential(), updates, StreamWriter::new(dialect), Framing::Plain(dialect))
         }
         outcome => {
             let mut out = Vec::with_capacity(512);
             dialect.write(&outcome, &mut out);
-            http_result(dialect, out)
+            match outcome {
+                Outcome::Card(_) => card::kept_by_caller(&head.headers, http_result(dialect, out.clone()), &out),
+                _ => http_result(dialect, out),
+            }
         }
     })
 }

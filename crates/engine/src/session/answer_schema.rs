@@ -9,6 +9,14 @@ use serde_json::Value;
 
 use super::verdict::{Verdict, answer_text};
 
+/// The object or list that an answer is, where the question asked for one: typed as a text, or sent as it is.
+pub(super) fn structured(required: &ActionRequired, decision: &str, payload: Option<&Value>) -> Option<Value> {
+    let validator = jsonschema::validator_for(required.input_schema.as_ref()?).ok()?;
+    let typed = serde_json::from_str::<Value>(&answer_text(decision, payload)).ok();
+    let fits = |value: &Value| (value.is_object() || value.is_array()) && validator.is_valid(value);
+    typed.into_iter().chain(payload.cloned()).find(fits)
+}
+
 /// Refuses an answer that does not fit. Its payload counts, or what it says as a text.
 pub(super) fn check_answer(
     required: &ActionRequired,

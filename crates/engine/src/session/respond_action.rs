@@ -7,7 +7,7 @@ use factum_model::value::Status;
 use factum_model::{ErrorCode, NewEvent, Refusal, Scope};
 use serde_json::{Value, json};
 
-use super::answer_schema::check_answer;
+use super::answer_schema::{check_answer, structured};
 use super::delegations;
 use super::lookup::{active_turn, require_session};
 use super::state::{OpenAction, SessionState, Shell};
@@ -126,7 +126,7 @@ pub(super) fn resolve(
     let call_scope = Scope { action_id: None, ..scope };
     match (action.required.action_type, verdict) {
         (ActionType::Input | ActionType::Custom, Verdict::Allow | Verdict::Other) => {
-            events.push(NewEvent::new(call_scope, answered(answer)));
+            events.push(NewEvent::new(call_scope, answered(action, answer)));
         }
         (_, Verdict::Deny) => events.push(NewEvent::new(call_scope, denied(answer))),
         (ActionType::Review, _) => review(state, shell, action, call_scope, answer, context, events),
@@ -167,10 +167,12 @@ fn review(
     start_next(state, shell, thread, context, events);
 }
 
-fn answered(answer: &Answer<'_>) -> ToolResult {
+/// What was asked for as an object or a list stays one; any other answer is a text.
+fn answered(action: &OpenAction, answer: &Answer<'_>) -> ToolResult {
     let text = answer_text(answer.decision, answer.payload);
+    let plain = || json!({ "answer": text, "decision": answer.decision });
     ToolResult {
-        structured_content: Some(json!({ "answer": text, "decision": answer.decision })),
+        structured_content: Some(structured(&action.required, answer.decision, answer.payload).unwrap_or_else(plain)),
         preview: Some(text),
         result_ref: None,
         artifact_refs: Vec::new(),

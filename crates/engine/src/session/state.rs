@@ -242,8 +242,5 @@ impl ActiveTurn {
 
 /// What an open action makes its turn wait for.
 pub(super) fn waiting_status(action_type: ActionType) -> Status {
-    match action_type {
-        ActionType::ToolPermission | ActionType::Authorization => Status::WaitingPermission,
-        ActionType::Input | ActionType::Review | ActionType::Custom => Status::WaitingInput,
-    }
+    if action_type.is_permission() { Status::WaitingPermission } else { Status::WaitingInput }
 }

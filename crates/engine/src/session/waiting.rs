@@ -1,8 +1,7 @@
 //! What a turn waits for, and whom that concerns: the task it is done for waits with it, and so does the child agent whose
 //! turn it is. What a peer asks, to whom a call of the turn gave work, is asked in the turn too.
 
-use std::collections::BTreeMap;
-
+use factum_model::asked::asked_now;
 use factum_model::events::ActionRequired;
 use factum_model::id::{ActionId, TaskId, TurnId};
 use factum_model::value::Status;
@@ -24,15 +23,22 @@ pub(super) fn actions_changed(
     subagents::actions_changed(state, turn_id, context.caller, events);
 }
 
-/// What a turn waits for once `events` are recorded, and the words it was asked in. A permission stands above a question:
-/// nothing else unlocks it.
+/// What a turn waits for once `events` are recorded, and the words it was asked in: as its task says it, whose peer is shown that
+/// and answers it.
 pub(super) fn waits_for(state: &SessionState, turn_id: &TurnId, events: &[NewEvent]) -> Option<(Status, String)> {
+    asked_now(open_behind(state, turn_id, events)).map(|(_, required)| wait(required))
+}
+
+/// The same for whoever has to know what is open rather than to answer it: a permission stands above a question, since nothing else
+/// unlocks it.
+pub(super) fn waits_most_for(state: &SessionState, turn_id: &TurnId, events: &[NewEvent]) -> Option<(Status, String)> {
     let open = open_behind(state, turn_id, events);
-    let mut waits = open.values().map(|required| (waiting_status(required.action_type), required.prompt.as_str()));
-    let first = waits.next()?;
-    let permission = |wait: &(Status, &str)| wait.0 == Status::WaitingPermission;
-    let (status, prompt) = if permission(&first) { first } else { waits.find(permission).unwrap_or(first) };
-    Some((status, prompt.to_owned()))
+    let permission = open.iter().find(|(_, required)| required.action_type.is_permission());
+    permission.or(open.first()).map(|(_, required)| wait(required))
+}
+
+fn wait(required: &ActionRequired) -> (Status, String) {
+    (waiting_status(required.action_type), required.prompt.clone())
 }
 
 /// The turn that an open action is asked in.
@@ -41,7 +47,7 @@ pub(super) fn asking_turn<'a>(state: &'a SessionState, action: &'a OpenAction) -
     action.turn_id.as_ref().or_else(given)
 }
 
-/// The open actions that are asked in a turn.
+/// The open actions that are asked in a turn, oldest first.
 pub(crate) fn asked_in<'a>(state: &'a SessionState, turn_id: &'a TurnId) -> impl Iterator<Item = &'a OpenAction> {
     state.actions.iter().filter(move |action| asking_turn(state, action) == Some(turn_id))
 }
@@ -60,21 +66,19 @@ pub(super) fn giver<'a>(state: &'a SessionState, task_id: &TaskId) -> Option<&'a
     turn.calls.iter().any(gave).then_some(turn_id)
 }
 
-/// The turn's open actions once `events` are recorded.
+/// The turn's open actions once `events` are recorded, oldest first.
 fn open_behind<'a>(
     state: &'a SessionState,
     turn_id: &'a TurnId,
     events: &'a [NewEvent],
-) -> BTreeMap<ActionId, &'a ActionRequired> {
-    let mut open: BTreeMap<ActionId, &ActionRequired> =
-        asked_in(state, turn_id).map(|action| (action.action_id.clone(), &action.required)).collect();
+) -> Vec<(&'a ActionId, &'a ActionRequired)> {
+    let mut open: Vec<(&ActionId, &ActionRequired)> =
+        asked_in(state, turn_id).map(|action| (&action.action_id, &action.required)).collect();
     for event in events {
         let Some(action_id) = &event.scope.action_id else { continue };
         match &event.fact {
-            Fact::ActionRequired(fact) if asks_in(state, turn_id, event) => {
-                open.insert(action_id.clone(), fact);
-            }
-            Fact::ActionResolved(_) => drop(open.remove(action_id)),
+            Fact::ActionRequired(fact) if asks_in(state, turn_id, event) => open.push((action_id, fact)),
+            Fact::ActionResolved(_) => open.retain(|(known, _)| *known != action_id),
             _ => {}
         }
     }

@@ -30,10 +30,9 @@ pub(crate) struct Dev {
 pub(crate) async fn run(dev: Dev, app: &App) -> Result<Exit> {
     let data_dir = dev.data_dir.map(|dir| dir.display().to_string());
     let flags = Flags::default().with("server", "listen", dev.listen).with("store", "data_dir", data_dir);
-    let mut settings = app.load(&flags, Usual::Quiet)?.settings;
-    settings.agents.scripts.extend(dev.scripts);
+    let settings = app.load(&flags, Usual::Quiet)?.settings;
     require_loopback(settings.server.listen)?;
-    let agents = host::agents(&settings.agents.scripts, BuiltIn::First)?;
+    let agents = host::agents(&settings.agents.scripts, &dev.scripts, BuiltIn::Beside)?;
     let names: Vec<String> = agents.names().map(str::to_owned).collect();
     let opened = host::open(&settings)?;
     host::warn_if_exposed(&opened, &settings, &app.output);

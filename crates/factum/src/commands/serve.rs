@@ -39,7 +39,7 @@ pub(crate) async fn run(serve: Serve, app: &App) -> Result<Exit> {
     let loaded = app.load(&flags, Usual::Configured)?;
     require_data_dir(&loaded)?;
     let settings = &loaded.settings;
-    let agents = host::agents(&settings.agents.scripts, BuiltIn::Fallback)?;
+    let agents = host::agents(&settings.agents.scripts, &[], BuiltIn::Fallback)?;
     let auth = AuthOptions { dev: false, issuers: settings.issuer_options()?, outbound: settings.outbound_options() };
     let opened = host::open(settings)?;
     let checked = require_credentials(&opened, settings).await;

@@ -38,13 +38,12 @@ pub(crate) struct Stdio {
 pub(crate) async fn run(stdio: Stdio, app: &App) -> Result<Exit> {
     let data_dir = stdio.data_dir.map(|dir| dir.display().to_string());
     let flags = Flags::default().with("store", "data_dir", data_dir);
-    let mut settings = app.load(&flags, Usual::Quiet)?.settings;
+    let settings = app.load(&flags, Usual::Quiet)?.settings;
     if let Some(url) = stdio.url {
         let remote = Remote { url, credential: stdio.credential };
         return bridge::run(&remote, tokio::io::stdin(), tokio::io::stdout()).await;
     }
-    settings.agents.scripts.extend(stdio.scripts);
-    let agents = host::agents(&settings.agents.scripts, BuiltIn::First)?;
+    let agents = host::agents(&settings.agents.scripts, &stdio.scripts, BuiltIn::Beside)?;
     let opened = host::open(&settings)?;
     host::warn_if_exposed(&opened, &settings, &app.output);
     let runtime = host::start(&opened, &settings, agents, settings.outbound_options().with_loopback()).await?;

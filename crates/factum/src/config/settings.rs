@@ -316,7 +316,7 @@ settings! {
     }
     /// Who answers.
     agents: Agents {
-        /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer.
+        /// Scripts, one agent each. The first answers where a turn names none. Without any, the demo agents answer; `dev` has them besides.
         scripts: Vec<PathBuf> = Vec::new(), "FACTUM_SCRIPTS";
     }
     /// How agents are reached by other agents (`docs/guides/a2a.md`).

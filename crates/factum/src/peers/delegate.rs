@@ -189,7 +189,10 @@ impl Delegate for Peers {
         let mut message = message(&answer.message_id, &answer.text);
         message.task_id = Some(remote.task_id.clone());
         message.context_id.clone_from(&remote.context_id);
-        message.metadata = Some([("decision".to_owned(), json!(answer.decision))].into_iter().collect());
+        let decision = ("decision".to_owned(), json!(answer.decision));
+        // Beside the words: a peer that asks by ids finds it there, and every other one reads the words.
+        let action_id = answer.action_id.iter().map(|action_id| ("action_id".to_owned(), json!(action_id)));
+        message.metadata = Some(action_id.chain([decision]).collect());
         self.send(peer, message).await
     }
 

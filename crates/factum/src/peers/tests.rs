@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use factum_a2a::client::PeerOptions;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery};
 use factum_model::task::TaskStatus;
-use factum_runtime::{Answer, ArtifactContent, Delegate, Errand, Found, Given, Remote, Trouble};
+use factum_runtime::{Answer, ArtifactContent, Delegate, Errand, Found, Given, Remote, Terms, Trouble};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -104,14 +104,19 @@ async fn an_errand_is_given_with_its_own_message_id_and_an_answer_names_its_task
         (remote(), TaskStatus::Running, PeerRecovery::Running)
     );
     assert_eq!((view.native_status.as_str(), view.delivery), ("TASK_STATE_WORKING", DeliveryMechanism::Subscription));
-    let answer = Answer { message_id: "act_1".to_owned(), decision: "allow".to_owned(), text: "up".to_owned() };
+    let answer = Answer {
+        message_id: "act_1".to_owned(),
+        decision: "allow".to_owned(),
+        text: "up".to_owned(),
+        action_id: Some("act_there".to_owned()),
+    };
     peers.answer("north", &remote(), &answer).await.unwrap();
     let asked = fake.asked.lock().clone();
     let message = |at: usize| asked[at].1["message"].clone();
     assert_eq!((&message(0)["messageId"], &message(0)["parts"][0]["text"]), (&json!("msg_1"), &json!("count")));
     assert_eq!(asked[0].1["configuration"]["returnImmediately"], true);
     assert_eq!((&message(1)["taskId"], &message(1)["contextId"]), (&json!("r1"), &json!("c1")));
-    assert_eq!(message(1)["metadata"]["decision"], "allow");
+    assert_eq!(message(1)["metadata"], json!({ "decision": "allow", "action_id": "act_there" }));
 }
 
 #[tokio::test]
@@ -261,4 +266,68 @@ async fn a_required_extension_that_nobody_knows_is_a_refusal() {
     let Err(Trouble::Refused { problem }) = peers.give("north", &errand()).await else { panic!("given") };
     assert!(problem.contains("https://example.com/ext"), "{problem}");
     assert!(fake.asked.lock().is_empty());
+}
+
+/// What a question says to programs, as another Factum says it: in its data, or beside it where it has none.
+#[tokio::test]
+async fn the_terms_of_a_question_are_read() {
+    fn script(_: &str, params: &Value) -> Says {
+        let (parts, metadata) = match params["id"].as_str() {
+            Some("plain") => (json!([{ "text": "up?" }]), json!({ "action_id": "act_1" })),
+            Some("silent") => (json!([{ "text": "up?" }]), json!(null)),
+            _ => {
+                let data = json!({ "action_id": "act_2", "decisions": ["allow", "deny"], "tool_name": "rm",
+                    "input_schema": { "type": "object" } });
+                (json!([{ "text": "up?" }, { "data": data }]), json!(null))
+            }
+        };
+        let message = json!({ "messageId": "q1", "role": "ROLE_AGENT", "parts": parts, "metadata": metadata });
+        let mut task = task("TASK_STATE_INPUT_REQUIRED");
+        task["status"]["message"] = message;
+        Says::Result(task)
+    }
+    let (_, peers) = start(script, json!([])).await;
+    let terms = async |id: &str| {
+        let remote = Remote { task_id: id.to_owned(), context_id: None };
+        peers.look("north", &remote).await.unwrap().terms
+    };
+    assert_eq!(terms("plain").await, Terms { action_id: Some("act_1".to_owned()), ..Terms::default() });
+    assert_eq!(terms("silent").await, Terms::default());
+    let all = Terms {
+        action_id: Some("act_2".to_owned()),
+        tool_name: Some("rm".to_owned()),
+        decisions: vec!["allow".to_owned(), "deny".to_owned()],
+        input_schema: Some(json!({ "type": "object" })),
+    };
+    assert_eq!(terms("all").await, all);
+}
+
+/// An agent that streams its text makes a part of each piece: together they are the text.
+#[tokio::test]
+async fn pieces_of_text_are_one_text() {
+    fn script(_: &str, params: &Value) -> Says {
+        let parts = match params["id"].as_str() {
+            Some("plain") => json!([{ "text": "c0 " }, { "text": "c1 " }, { "text": "c2" }]),
+            Some("marked") => {
+                json!([{ "text": "# c", "mediaType": "text/markdown" }, { "text": "0", "mediaType": "text/markdown" }])
+            }
+            Some("both") => json!([{ "text": "# c", "mediaType": "text/markdown" }, { "text": "0" }]),
+            _ => json!([{ "text": "c0" }, { "data": { "c": 1 } }]),
+        };
+        let mut task = task("TASK_STATE_COMPLETED");
+        task["artifacts"] = json!([{ "artifactId": "a1", "parts": parts }]);
+        Says::Result(task)
+    }
+    let (_, peers) = start(script, json!([])).await;
+    for (id, media_type, text) in [
+        ("plain", "text/plain; charset=utf-8", "c0 c1 c2"),
+        ("marked", "text/markdown", "# c0"),
+        ("both", "text/plain; charset=utf-8", "# c0"),
+        ("mixed", "application/json", r#"[{"text":"c0"},{"data":{"c":1}}]"#),
+    ] {
+        let remote = Remote { task_id: id.to_owned(), context_id: None };
+        let view = peers.look("north", &remote).await.unwrap();
+        let content = ArtifactContent::Bytes { media_type: media_type.to_owned(), bytes: text.into() };
+        assert_eq!(view.artifacts[0].content, content, "{id}");
+    }
 }

@@ -5,7 +5,11 @@ use a2a::{Artifact, Message, Part, PartContent, Task, TaskState, TaskStatus as N
 use factum_a2a::client::Peer;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery};
 use factum_model::task::TaskStatus;
-use factum_runtime::{ArtifactContent, PeerView, Remote, ViewedArtifact};
+use factum_runtime::{ArtifactContent, PeerView, Remote, Terms, ViewedArtifact};
+use serde_json::Value;
+
+/// The media type of a text that does not say which it is.
+const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
 /// A whole task.
 pub(super) fn of_task(peer: &Peer, task: &Task) -> PeerView {
@@ -41,6 +45,7 @@ fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus
         card: Some(peer.card().url.clone()),
         message: status.message.as_ref().map(words).filter(|words| !words.is_empty()),
         question: asks.then(question).flatten(),
+        terms: status.message.as_ref().filter(|_| asks).map(terms).unwrap_or_default(),
         artifacts: Vec::new(),
         whole: false,
         rejected: status.state == TaskState::Rejected,
@@ -61,6 +66,24 @@ fn meaning(state: &TaskState) -> (TaskStatus, PeerRecovery) {
     }
 }
 
+/// What a question says of its answer to programs, the way another Factum says it (`factum_a2a::view`).
+fn terms(message: &Message) -> Terms {
+    let data = message.parts.iter().find_map(|part| match &part.content {
+        PartContent::Data(Value::Object(data)) => Some(data),
+        _ => None,
+    });
+    let said = |name: &str| data.and_then(|data| data.get(name));
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    let annotated = || message.metadata.as_ref().and_then(|metadata| metadata.get("action_id"));
+    let words = said("decisions").and_then(Value::as_array).into_iter().flatten();
+    Terms {
+        action_id: said("action_id").or_else(annotated).and_then(word),
+        tool_name: said("tool_name").and_then(word),
+        decisions: words.filter_map(word).collect(),
+        input_schema: said("input_schema").filter(|schema| schema.is_object()).cloned(),
+    }
+}
+
 /// The text of a message.
 pub(super) fn words(message: &Message) -> String {
     let texts: Vec<&str> = message.parts.iter().filter_map(Part::as_text).collect();
@@ -70,16 +93,25 @@ pub(super) fn words(message: &Message) -> String {
 pub(super) fn artifact(artifact: &Artifact) -> ViewedArtifact {
     let content = match artifact.parts.as_slice() {
         [part] => content(part),
-        parts => json(&serde_json::to_value(parts).unwrap_or_default(), None),
+        parts => text(parts).unwrap_or_else(|| json(&serde_json::to_value(parts).unwrap_or_default(), None)),
     };
     ViewedArtifact { remote_id: artifact.artifact_id.clone(), name: artifact.name.clone(), content }
+}
+
+/// The one text that pieces of text are: an agent that streams makes a part of each piece. `None` where they are not all text.
+fn text(parts: &[Part]) -> Option<ArtifactContent> {
+    let texts: Option<String> = parts.iter().map(Part::as_text).collect();
+    let of_first = parts.first()?.media_type.clone();
+    let media_type = of_first.filter(|of_first| parts.iter().all(|part| part.media_type.as_ref() == Some(of_first)));
+    let media_type = media_type.unwrap_or_else(|| PLAIN_TEXT.to_owned());
+    Some(ArtifactContent::Bytes { media_type, bytes: texts?.into() })
 }
 
 fn content(part: &Part) -> ArtifactContent {
     let media_type = |usual: &str| part.media_type.clone().unwrap_or_else(|| usual.to_owned());
     match &part.content {
         PartContent::Text(text) => {
-            ArtifactContent::Bytes { media_type: media_type("text/plain; charset=utf-8"), bytes: text.clone().into() }
+            ArtifactContent::Bytes { media_type: media_type(PLAIN_TEXT), bytes: text.clone().into() }
         }
         PartContent::Raw(bytes) => {
             ArtifactContent::Bytes { media_type: media_type("application/octet-stream"), bytes: bytes.clone().into() }

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use factum_engine::session::delegations::Terms;
 use factum_model::Timestamp;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery, Transport};
 use factum_model::task::TaskStatus;
@@ -88,6 +89,8 @@ pub struct Answer {
     pub message_id: String,
     pub decision: String,
     pub text: String,
+    /// What the peer calls the question.
+    pub action_id: Option<String>,
 }
 
 /// What a peer makes of what it is given.
@@ -123,6 +126,8 @@ pub struct PeerView {
     pub message: Option<String>,
     /// Which question it is, where it is one.
     pub question: Option<String>,
+    /// How that is to be answered.
+    pub terms: Terms,
     pub artifacts: Vec<ViewedArtifact>,
     /// Whether this is all of it, artifacts included.
     pub whole: bool,

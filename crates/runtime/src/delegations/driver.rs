@@ -175,6 +175,11 @@ impl Drive {
         if view.rejected {
             self.reject(&view).await?;
         }
+        self.keep(view).await
+    }
+
+    /// Records a view and nothing else.
+    pub(super) async fn keep(&self, view: PeerView) -> Result<(), Over> {
         match news_of(&self.runtime, view).await {
             Ok(observed) => self.record(&observed).await,
             Err(problem) => {
@@ -258,9 +263,9 @@ impl Drive {
         let (action_id, text) = (answer.action_id.clone(), answer.text.clone());
         let answered = Observed::Answered { action_id, text };
         if self.answer_unsure {
-            // A peer that does not wait any more has it.
+            // A peer that does not wait any more, or asks something else, has it.
             match delegate.look(&delegation.peer, &remote).await {
-                Ok(view) if !waits(view.recovery) => {
+                Ok(view) if !waits(view.recovery) || asks_another(&view, delegation) => {
                     self.answer_unsure = false;
                     self.record(&answered).await?;
                     return self.saw(view).await;
@@ -270,7 +275,8 @@ impl Drive {
             }
         }
         let message_id = answer.action_id.as_str().to_owned();
-        let sent = Answer { message_id, decision: answer.decision, text: answer.text };
+        let action_id = answer.remote_action_id;
+        let sent = Answer { message_id, decision: answer.decision, text: answer.text, action_id };
         self.answer_unsure = true;
         match delegate.answer(&delegation.peer, &remote, &sent).await {
             Ok(given) => {
@@ -296,6 +302,12 @@ pub(super) enum Connected {
 
 pub(super) fn waits(recovery: PeerRecovery) -> bool {
     matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization)
+}
+
+/// Whether the peer asks something else than what was asked here last, as far as it tells its questions apart.
+fn asks_another(view: &PeerView, delegation: &Delegation) -> bool {
+    let asked = delegation.asked.as_ref().filter(|asked| !asked.is_empty());
+    view.question.as_ref().zip(asked).is_some_and(|(now, asked)| now != asked)
 }
 
 pub(super) fn remote_of(delegation: &Delegation) -> Option<Remote> {

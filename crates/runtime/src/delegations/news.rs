@@ -23,6 +23,7 @@ pub(super) async fn news_of(runtime: &Runtime, view: PeerView) -> Result<Observe
         agent_card_ref: view.card,
         message: view.message,
         question: view.question,
+        terms: view.terms,
         artifacts,
         whole: view.whole,
     })))

@@ -2,6 +2,7 @@
 //! it must not see.
 
 mod ahead;
+mod asked;
 mod channel;
 mod rejected;
 

@@ -6,7 +6,7 @@ use factum_a2a::{CardKey, verify_card};
 
 use super::*;
 
-fn key() -> CardKey {
+pub(super) fn key() -> CardKey {
     let pair = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
     CardKey::from_pkcs8(pair.as_ref()).unwrap()
 }
@@ -109,6 +109,38 @@ async fn the_extended_card_tells_callers_more() {
         (&v0_3["result"]["protocolVersion"], &v0_3["result"]["url"]),
         (&json!("0.3.0"), &json!("http://localhost/a2a"))
     );
+}
+
+/// Whoever is let in gets a card to rely on, too, in every form in which it is given.
+#[tokio::test]
+async fn the_extended_card_is_signed_and_cached_for_its_caller() {
+    let key = key();
+    let kid = key.kid().to_owned();
+    let world = World::new(A2aOptions { card_key: Some(key), ..A2aOptions::default() }).await;
+    let keys = world.ask("GET", "/.well-known/jwks.json", &[], None).await.text;
+    let caller = "Bearer dev:agent://x@acme";
+    for (path, version) in [("/a2a/extendedAgentCard", "1.0"), ("/a2a/v1/card", "0.3")] {
+        let headers = [("authorization", caller), ("a2a-version", version)];
+        let first = world.ask("GET", path, &headers, None).await;
+        assert_eq!((first.status, verify_card(&first.text, &keys).unwrap()), (200, kid.clone()), "{path}");
+        assert_eq!(first.text, world.ask("GET", path, &headers, None).await.text, "a card stays what it is");
+        assert_eq!(first.header("cache-control"), Some("private, max-age=60"));
+        assert_eq!(first.header("vary"), Some("Authorization, A2A-Version, Host"));
+        let etag = first.header("etag").unwrap();
+        let known = [("authorization", caller), ("a2a-version", version), ("if-none-match", etag)];
+        let known = world.ask("GET", path, &known, None).await;
+        assert_eq!((known.status, known.text.as_str(), known.header("etag")), (304, "", Some(etag)), "{path}");
+        let other =
+            [("authorization", "Bearer dev:agent://y@other"), ("a2a-version", version), ("if-none-match", etag)];
+        assert_eq!(world.ask("GET", path, &other, None).await.status, 200, "another account's card is another");
+    }
+    for (version, method) in [(Some("1.0"), "GetExtendedAgentCard"), (None, "agent/getAuthenticatedExtendedCard")] {
+        let card = world.rpc(version, method, json!({})).await["result"].clone();
+        assert_eq!(verify_card(&card.to_string(), &keys).unwrap(), kid, "{method}");
+        // What a client of 1.0 reads of it is signed as well.
+        let read: a2a::AgentCard = serde_json::from_value(card).unwrap();
+        assert_eq!(verify_card(&json!(read).to_string(), &keys).unwrap(), kid, "{method}");
+    }
 }
 
 /// 1.0 §3.3.4: what is not promised is not supported. 0.3 has one error for it.

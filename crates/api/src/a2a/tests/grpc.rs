@@ -100,6 +100,16 @@ async fn every_agent_is_reached_as_its_card_says() {
 }
 
 #[tokio::test]
+async fn the_extended_card_is_signed() {
+    let world = World::new(A2aOptions { card_key: Some(super::cards::key()), ..A2aOptions::default() }).await;
+    let keys = world.ask("GET", "/.well-known/jwks.json", &[], None).await.text;
+    let mut grpc = Grpc::start(&world).await;
+    let card = grpc.client.get_extended_agent_card(proto::GetExtendedAgentCardRequest::default()).await.unwrap();
+    let card = a2a_pb::pbconv::from_proto_agent_card(&card.into_inner());
+    factum_a2a::verify_card(&json!(card).to_string(), &keys).unwrap();
+}
+
+#[tokio::test]
 async fn every_method() {
     let world = World::open().await;
     let mut grpc = Grpc::start(&world).await;

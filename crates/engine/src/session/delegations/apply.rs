@@ -1,14 +1,14 @@
 //! The fold of delegations. Total, like all of `apply`.
 
 use factum_model::events::*;
-use factum_model::peer::{ChannelMessageKind, Direction};
+use factum_model::peer::{ChannelMessageKind, Direction, PeerRecovery};
 use factum_model::task::{AttemptStatus, TaskStatus};
 use factum_model::{Event, Fact};
 use serde_json::Value;
 
 use super::begin::MESSAGE_REF;
 use super::observe::{PEER_ARTIFACT_REF, content_key, peer_of_ref};
-use super::questions::QUESTION;
+use super::questions::{QUESTION, REMOTE_ACTION};
 use super::state::{Delegation, Delegations, KnownArtifact, PendingAnswer, is_final};
 use crate::session::tasks::Tasks;
 use crate::session::verdict::answer_text;
@@ -61,6 +61,8 @@ fn link(delegations: &mut Delegations, tasks: &Tasks, event: &Event, fact: &Chan
         artifacts: Default::default(),
         action: None,
         asked: None,
+        remote_action_id: None,
+        answered_at: None,
         answer: None,
         cancel: false,
         over: false,
@@ -77,6 +79,11 @@ fn update(delegations: &mut Delegations, event: &Event, fact: &ChannelPeerTaskUp
     let Some(delegation) = of_run(delegations, event) else { return };
     delegation.peer_task = fact.peer_task.clone();
     delegation.generation += 1;
+    // It has taken the answer up: whatever it asks from now on, it asks anew.
+    if delegation.answered_at.is_some() && matches!(fact.peer_task.recovery, PeerRecovery::Running | PeerRecovery::Idle)
+    {
+        (delegation.asked, delegation.answered_at) = (None, None);
+    }
     // The peer has it: nobody will send it again.
     if delegation.peer_task.remote_task_id.is_some() {
         delegation.text = String::new();
@@ -100,7 +107,10 @@ fn take_in(delegations: &mut Delegations, event: &Event, fact: &ArtifactChanged)
 fn asked(delegations: &mut Delegations, event: &Event, fact: &ActionRequired) {
     let Some(delegation) = of_run(delegations, event) else { return };
     delegation.action = event.scope.action_id.clone();
-    delegation.asked = Some(fact.scope.get(QUESTION).and_then(Value::as_str).unwrap_or_default().to_owned());
+    let said = |name: &str| fact.scope.get(name).and_then(Value::as_str).map(str::to_owned);
+    delegation.asked = Some(said(QUESTION).unwrap_or_default());
+    delegation.remote_action_id = said(REMOTE_ACTION);
+    delegation.answered_at = None;
 }
 
 /// The answer waits here until the peer has it. One that nobody gave is none.
@@ -110,10 +120,13 @@ fn resolved(delegations: &mut Delegations, event: &Event, fact: &ActionResolved)
     let Some(delegation) = delegations.open.values_mut().find(asked) else { return };
     delegation.action = None;
     if fact.source != ResolutionSource::Superseded {
+        // A permission is given by its word alone, whatever else was said with it.
+        let payload = fact.payload.as_ref().filter(|_| !fact.action_type.is_permission());
         delegation.answer = Some(PendingAnswer {
             action_id: action_id.clone(),
             decision: fact.decision.clone(),
-            text: answer_text(&fact.decision, fact.payload.as_ref()),
+            text: answer_text(&fact.decision, payload),
+            remote_action_id: delegation.remote_action_id.clone(),
         });
     }
 }
@@ -124,8 +137,9 @@ fn said(delegations: &mut Delegations, event: &Event, fact: &ChannelMessage) {
     if carried.is_some() && carried == fact.native_id.as_deref() {
         delegation.answer = None;
         // One that the peer did not take is asked for again.
-        if fact.kind == ChannelMessageKind::Notice {
-            delegation.asked = None;
+        match fact.kind {
+            ChannelMessageKind::Notice => delegation.asked = None,
+            _ => delegation.answered_at = Some(event.timestamp),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) use apply::apply;
 pub use begin::peer_named;
 pub(super) use begin::{carry_on, link};
 pub use next::{Step, next};
-pub use observe::{Observed, PeerArtifact, PeerNews};
+pub use observe::{Observed, PeerArtifact, PeerNews, Terms};
 pub(super) use observe::{PeerChange, WORDS_MAX, changed, taken_in};
 pub(super) use questions::{ask, returned, superseded};
 pub use state::{Delegation, Delegations, PendingAnswer};

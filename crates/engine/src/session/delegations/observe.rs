@@ -7,6 +7,7 @@ use factum_model::peer::{DeliveryMechanism, PeerRecovery, PeerTask};
 use factum_model::task::TaskStatus;
 use factum_model::value::{Metadata, OutputRef};
 use factum_model::{NewEvent, Scope};
+use serde_json::Value;
 
 use super::state::Delegation;
 use crate::context::Context;
@@ -58,9 +59,22 @@ pub struct PeerNews {
     pub message: Option<String>,
     /// Which question it is, where the peer asks one: the id of its message, or when it was asked.
     pub question: Option<String>,
+    /// What the peer says of it to programs.
+    pub terms: Terms,
     pub artifacts: Vec<PeerArtifact>,
     /// Whether this is all of it, artifacts included.
     pub whole: bool,
+}
+
+/// How a peer's question is to be answered, where the peer says so.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// Which of its open actions it is: its answer names it, so that it is not taken for another.
+    pub action_id: Option<String>,
+    pub tool_name: Option<String>,
+    /// The words that are understood.
+    pub decisions: Vec<String>,
+    pub input_schema: Option<Value>,
 }
 
 /// Something the peer made.

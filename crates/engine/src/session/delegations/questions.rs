@@ -6,10 +6,11 @@ use factum_model::id::ThreadId;
 use factum_model::peer::{Direction, PeerRecovery, Side};
 use factum_model::permission::{PermissionSubject, SubjectKind};
 use factum_model::value::Metadata;
-use factum_model::{NewEvent, Scope};
-use serde_json::json;
+use factum_model::{NewEvent, Scope, Timestamp};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
 
-use super::observe::{PeerNews, peer_ref};
+use super::observe::{PeerNews, Terms, peer_ref};
 use super::state::Delegation;
 use crate::context::Context;
 use crate::session::crossing;
@@ -20,6 +21,18 @@ use crate::session::verdict::Verdict;
 /// Under this name an action says which of the peer's questions it is.
 pub(super) const QUESTION: &str = "question";
 
+/// Under this name it says what the peer calls it.
+pub(super) const REMOTE_ACTION: &str = "remote_action_id";
+
+/// How long a peer that took an answer may go on showing the question as it was. Whoever still waits then wants another answer; one
+/// that goes on after all is not asked for any more.
+const TAKEN_UP_MAX: SignedDuration = SignedDuration::from_secs(10);
+
+/// The largest schema of an answer that is taken over from a peer, and the longest words.
+const SCHEMA_BYTES_MAX: usize = 16 << 10;
+const DECISIONS_MAX: usize = 16;
+const TERM_CHARS_MAX: usize = 256;
+
 /// The facts that ask here what the peer asks. Nothing where that was asked already.
 pub(in super::super) fn ask(
     delegation: &Delegation,
@@ -28,20 +41,19 @@ pub(in super::super) fn ask(
     thread_id: &ThreadId,
     context: &mut Context<'_>,
 ) -> Vec<NewEvent> {
-    let question = news.question.clone().unwrap_or_default();
-    let again = delegation.asked.as_ref() == Some(&question)
-        && (news.question.is_some() || delegation.peer_task.recovery == news.recovery);
-    if again || delegation.action.is_some() || delegation.answer.is_some() {
+    if delegation.action.is_some() || delegation.answer.is_some() || is_known(delegation, news, context.now) {
         return Vec::new();
     }
+    let question = news.question.clone().unwrap_or_default();
+    let Terms { action_id, tool_name, decisions, input_schema } = taken_over(&news.terms);
     let authorization = news.recovery == PeerRecovery::WaitingAuthorization;
     let prompt = news.message.clone().unwrap_or_else(|| {
         let what = if authorization { "an authorization" } else { "an answer" };
         format!("{} needs {what} and says no more", peer_ref(&delegation.peer))
     });
     let scope = scope.clone().action_id(&context.action_id()).thread_id(thread_id);
-    let decisions: &[&str] = if authorization { &["allow", "deny"] } else { &[] };
-    let about: Metadata = [
+    let decisions = if authorization { vec!["allow".to_owned(), "deny".to_owned()] } else { decisions };
+    let mut about: Metadata = [
         ("peer".to_owned(), json!(peer_ref(&delegation.peer))),
         ("task_id".to_owned(), json!(delegation.task_id)),
         ("remote_task_id".to_owned(), json!(news.remote_task_id)),
@@ -49,13 +61,15 @@ pub(in super::super) fn ask(
     ]
     .into_iter()
     .collect();
+    about.extend(action_id.map(|action_id| (REMOTE_ACTION.to_owned(), json!(action_id))));
     let required = ActionRequired {
         action_type: if authorization { ActionType::Authorization } else { ActionType::Input },
         prompt: prompt.clone(),
-        decisions: decisions.iter().map(|word| (*word).to_owned()).collect(),
-        input_schema: None,
+        decisions,
+        // A permission is a word.
+        input_schema: input_schema.filter(|_| !authorization),
         policy: Some("peer_task".to_owned()),
-        tool_name: None,
+        tool_name,
         arguments_digest: None,
         scope: about,
         timeout_at: None,
@@ -77,6 +91,31 @@ pub(in super::super) fn ask(
         events.push(NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope }, forwarded));
     }
     events
+}
+
+/// Whether what the peer shows is the question that was asked here last. Once the peer has had the answer and the time to take it up,
+/// it is another one, also in the same words; until then one that waits and says nothing has not looked at the answer yet.
+fn is_known(delegation: &Delegation, news: &PeerNews, now: Timestamp) -> bool {
+    let same = delegation.asked.as_deref() == Some(news.question.as_deref().unwrap_or_default())
+        && (news.question.is_some() || delegation.peer_task.recovery == news.recovery);
+    match delegation.answered_at {
+        None => same,
+        Some(at) => (same || news.message.is_none()) && now.duration_since(at) < TAKEN_UP_MAX,
+    }
+}
+
+/// What of a peer's terms is kept: all of it, unless it is more than anybody asks for.
+fn taken_over(terms: &Terms) -> Terms {
+    let fits = |word: &&String| !word.is_empty() && word.chars().count() <= TERM_CHARS_MAX;
+    let words = &terms.decisions;
+    let all = words.len() <= DECISIONS_MAX && words.iter().all(|word| fits(&word));
+    let small = |schema: &&Value| schema.to_string().len() <= SCHEMA_BYTES_MAX;
+    Terms {
+        action_id: terms.action_id.as_ref().filter(fits).cloned(),
+        tool_name: terms.tool_name.as_ref().filter(fits).cloned(),
+        decisions: if all { words.clone() } else { Vec::new() },
+        input_schema: terms.input_schema.as_ref().filter(small).cloned(),
+    }
 }
 
 fn subject(remote_task_id: &str, summary: String) -> PermissionSubject {

@@ -40,6 +40,12 @@ pub struct Delegation {
     /// Which of the peer's questions was asked here last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// What the peer calls that question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_action_id: Option<String>,
+    /// When the peer took the answer to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<Timestamp>,
     /// An answer that the peer has not got yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<PendingAnswer>,
@@ -68,6 +74,9 @@ pub struct PendingAnswer {
     pub action_id: ActionId,
     pub decision: String,
     pub text: String,
+    /// What the peer calls the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_action_id: Option<String>,
 }
 
 impl Delegations {

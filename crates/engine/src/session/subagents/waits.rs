@@ -8,7 +8,7 @@ use factum_model::{Fact, NewEvent};
 
 use super::super::lookup::active_turn;
 use super::super::state::SessionState;
-use super::super::waiting::waits_for;
+use super::super::waiting::waits_most_for;
 
 pub(in super::super) fn actions_changed(
     state: &SessionState,
@@ -23,7 +23,7 @@ pub(in super::super) fn actions_changed(
     };
     // A turn that the same decision ends has its own fact for that.
     let Some(one) = of_child.filter(|_| !events.iter().any(ends)) else { return };
-    let (status, detail) = match waits_for(state, turn_id, events) {
+    let (status, detail) = match waits_most_for(state, turn_id, events) {
         Some((Status::WaitingPermission, prompt)) => (SubagentState::WaitingPermission, Some(prompt)),
         Some((_, prompt)) => (SubagentState::WaitingInput, Some(prompt)),
         None => (SubagentState::Running, None),

@@ -1,8 +1,8 @@
 //! Actions: what each answer means, and that nothing but an answer allows anything.
 
-use factum_model::Fact;
 use factum_model::report::Gate;
 use factum_model::value::Effect;
+use factum_model::{Event, Fact};
 use serde_json::{Value, json};
 
 use super::check;
@@ -89,6 +89,37 @@ fn an_answer_has_to_fit_the_schema_of_its_question() {
         let told = world.respond_with(0, params.clone());
         assert_eq!(told[0].starts_with("action.resolved"), fits, "{params}: {told:?}");
         assert_eq!(world.state.actions.is_empty(), fits, "{params}: it stays open");
+    }
+}
+
+/// Whoever asked for an object gets one, typed or sent; everything else is a text.
+#[test]
+fn an_answer_keeps_the_form_it_was_asked_for_in() {
+    let object = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let list = json!({ "type": "array" });
+    let plain = |answer: &str| json!({ "answer": answer, "decision": "answer" });
+    let table = [
+        (Some(&object), json!({ "n": 7 }), json!({ "n": 7 })),
+        (Some(&object), json!({ "n": 7, "answer": "seven" }), json!({ "n": 7, "answer": "seven" })),
+        (Some(&object), json!({ "text": "{\"n\":7}" }), json!({ "n": 7 })),
+        (Some(&list), json!([1, 2]), json!([1, 2])),
+        (Some(&json!({ "type": "integer" })), json!(7), plain("7")),
+        (Some(&json!({ "type": "string" })), json!("blue"), plain("blue")),
+        (None, json!({ "n": 7 }), plain("{\"n\":7}")),
+    ];
+    for (schema, payload, told) in table {
+        let mut world = World::idle();
+        let mut asks = question("ask");
+        let Gate::Question { input_schema, .. } = &mut asks.gate else { panic!("a question") };
+        *input_schema = schema.cloned();
+        world.with_calls(vec![asks]);
+        world.respond_with(0, json!({ "decision": "answer", "payload": payload }));
+        let events = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode"));
+        let mut result = events.filter_map(|event| match event.fact {
+            Fact::ToolResult(result) => result.structured_content.clone(),
+            _ => None,
+        });
+        assert_eq!(result.next_back(), Some(told), "{payload}");
     }
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery, Transport};
 use factum_model::task::TaskStatus;
 use factum_runtime::{
-    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Trouble,
+    Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Terms, Trouble,
     ViewedArtifact,
 };
 use parking_lot::Mutex;
@@ -148,6 +148,7 @@ fn view(task: &Task, polled: bool) -> PeerView {
         card: None,
         message: task.message.clone(),
         question: task.question.clone(),
+        terms: Terms::default(),
         artifacts: task.artifacts.iter().map(artifact).collect(),
         whole: true,
         rejected: task.state == "rejected",

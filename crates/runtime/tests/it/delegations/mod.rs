@@ -104,10 +104,15 @@ async fn a_task_that_the_peer_rejects_has_failed_for_good() {
         let error = task.attempts[0].last_error.as_ref().unwrap();
         let said = (error.category.as_str(), error.retryable, error.message.as_str());
         assert_eq!(said, ("rejected", false, "not done here"));
+        assert_eq!(task.native_status.as_deref(), Some("rejected"), "the peer's own word for it is kept");
         until_fact(&world, &session_id, recovered("reconciled")).await;
         let events = events(&world, &session_id).await;
         let last = events.iter().rfind(|event| event["type"] == "channel.peer_task.updated").unwrap();
         assert_eq!(last["payload"]["native_status"], "rejected", "{last}");
+        let at = |wanted: &dyn Fn(&Value) -> bool| events.iter().position(wanted).unwrap();
+        let heard = at(&|event| event["payload"]["native_status"] == "rejected");
+        assert_eq!(events[heard]["type"], "channel.peer_task.updated", "what the peer said comes first");
+        assert!(heard < at(&|event| event["type"] == "task.attempt.failed"));
     }
 }
 
@@ -247,6 +252,32 @@ async fn a_question_is_answered_here_and_the_peer_gets_the_answer_once() {
         let answers = fake.state.lock().tasks[0].answers.clone();
         assert_eq!(answers, [(action_id, "up".to_owned())], "restarts: {restarts}");
     }
+}
+
+/// The answer arrived, nobody knows, and the peer asks something else by now: what was meant for the first question is not sent again.
+#[tokio::test]
+async fn a_peer_that_asks_something_else_has_the_answer() {
+    let fake = Fake::new(|_| {});
+    let mut world = world(&fake).await;
+    let session_id = given(&world).await;
+    fake.until(|state| state.tasks.len() == 1).await;
+    let asks = |question: &str| {
+        fake.task(|task| {
+            (task.state, task.message) = ("auth-required", Some("may I?".to_owned()));
+            task.question = Some(question.to_owned());
+        });
+    };
+    asks("q1");
+    let first = open_action(&world, &session_id).await;
+    fake.change(|state| state.mood = Mood::Swallows);
+    call::<RespondAction>(&world, json!({ "action_id": first, "decision": "allow" })).await.unwrap();
+    fake.until(|state| !state.tasks[0].answers.is_empty()).await;
+    asks("q2");
+    fake.change(|state| state.mood = Mood::Well);
+    world.restart(Agents::demo()).await;
+    let asked = |event: &Value| event["type"] == "action.required" && event["payload"]["scope"]["question"] == "q2";
+    until_fact(&world, &session_id, asked).await;
+    assert_eq!(fake.state.lock().tasks[0].answers, [(first, "allow".to_owned())]);
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ async fn the_channel_of_a_client_tells_of_its_tasks() {
         assert_eq!(tasks, [waiting, over], "{found}");
         assert_eq!(found["permission_bridge"].as_array().expect("questions").len(), 1, "{found}");
         let question = &found["permission_bridge"][0];
-        assert_eq!((&question["requesting_peer"], &question["decision"]), (&json!("agent:demo"), &Value::Null));
+        assert_eq!((&question["requesting_peer"], &question["decision"]), (&json!("agent://demo"), &Value::Null));
         assert_eq!(found["sessions"].as_array().expect("sessions").len(), 2);
         assert!(found["sessions"][0]["head_sequence"].as_u64() > found["sessions"][0]["since_sequence"].as_u64());
         let seen: Timestamp = serde_json::from_value(found["channel"]["last_seen_at"].clone()).expect("a time");

@@ -5,13 +5,12 @@ use factum_model::events::{ActionRequired, ChannelPermissionForwarded, ChannelPe
 use factum_model::id::{TaskId, TurnId};
 use factum_model::peer::{Direction, Side};
 use factum_model::permission::{PermissionSubject, SubjectKind};
-use factum_model::value::Status;
 use factum_model::{Fact, NewEvent, Scope};
 
 use super::links::Link;
 use crate::session::crossing;
 use crate::session::respond_action::Answer;
-use crate::session::state::{OpenAction, SessionState, Shell, waiting_status};
+use crate::session::state::{OpenAction, SessionState, Shell};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::Verdict;
 use crate::session::waiting::{asking_turn, asks_in};
@@ -22,8 +21,7 @@ pub(in crate::session::tasks) fn forward_permissions(draft: &mut Draft<'_, '_>, 
     let shell = draft.state.shell.as_ref();
     let asked = |event: &NewEvent| match &event.fact {
         Fact::ActionRequired(required) if asks_in(draft.state, turn_id, event) => {
-            let asks = waiting_status(required.action_type) == Status::WaitingPermission;
-            asks.then(|| {
+            required.action_type.is_permission().then(|| {
                 let (prompt, expires_at) = (required.prompt.clone(), required.timeout_at);
                 let by = shell.map(requesting).unwrap_or_default();
                 let requested = crossing::requested(subject(required), by, prompt, expires_at);
@@ -58,7 +56,7 @@ fn forwarded(required: &ActionRequired, shell: Option<&Shell>) -> ChannelPermiss
 
 /// For the peer, the one who asks is this runtime's agent.
 pub(crate) fn requesting(shell: &Shell) -> String {
-    format!("agent:{}", shell.agent)
+    format!("agent://{}", shell.agent)
 }
 
 /// What a permission is about.
@@ -85,7 +83,7 @@ pub(in crate::session) fn decided_here(
 }
 
 pub(super) fn is_permission(action: &OpenAction) -> bool {
-    waiting_status(action.required.action_type) == Status::WaitingPermission
+    action.required.action_type.is_permission()
 }
 
 /// The decision, and on which side of the peer's channel it was made.

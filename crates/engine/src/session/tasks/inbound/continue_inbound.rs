@@ -1,7 +1,8 @@
 //! A peer says more about its task: the answer to a question, a decision, or something to go on with.
 
+use factum_model::asked::asked_now;
 use factum_model::events::{ActionType, ChannelMessage, ResolutionSource};
-use factum_model::id::TaskId;
+use factum_model::id::{ActionId, TaskId};
 use factum_model::peer::{ChannelMessageKind, Direction, Side};
 use factum_model::value::{Part, text_of};
 use factum_model::{NewEvent, Refusal};
@@ -18,6 +19,9 @@ use crate::session::state::{OpenAction, SessionState};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::{Verdict, is_decision, verdict};
 use crate::session::waiting::{actions_changed, asked_in};
+
+/// Where a message names the action that it answers.
+const ACTION_ID: &str = "action_id";
 
 /// The word that stands for an answer whose content is its payload.
 const ANSWER: &str = "answer";
@@ -36,10 +40,15 @@ pub fn continue_inbound(
     context.limits.check_metadata("message_metadata_bytes", message)?;
     let mut events = Vec::with_capacity(4);
     let turn_id = link.turn_id.as_ref();
-    let open = turn_id.and_then(|turn_id| choose(asked_in(state, turn_id), input));
+    let named = named(input, message);
+    let open = turn_id.and_then(|turn_id| choose(asked_in(state, turn_id), named));
     match (open, turn_id) {
         (Some(action), Some(turn_id)) => {
             let (decision, payload, verdict) = read(action, input)?;
+            // Where more than this was asked, the word may have been meant for something else.
+            if named.is_none() && lets_happen(action, verdict) && link.asked > 1 {
+                return Err(for_which(action, &decision));
+            }
             check_answer(&action.required, verdict, &decision, payload.as_ref())?;
             let answer = Answer {
                 decision: &decision,
@@ -54,7 +63,7 @@ pub fn continue_inbound(
             actions_changed(state, turn_id, context, &mut events);
             attach(&mut events, message);
         }
-        _ if decides(input) => return Err(too_late()),
+        _ if named.is_some() || decides(input) => return Err(too_late()),
         _ => {
             let mut scope = match (turn_id, &link.thread_id) {
                 (Some(turn_id), Some(thread_id)) => turn_scope(shell, thread_id, turn_id),
@@ -95,26 +104,61 @@ fn too_late() -> Refusal {
         .with("cause", "decided_already")
 }
 
-/// Whether a message is a decision and nothing else.
-fn decides(input: &[Part]) -> bool {
-    let said = data(input).is_some_and(|data| data.contains_key("decision") || data.contains_key("action_id"));
-    said || is_decision(&text_of(input))
+/// A word that does not say what it is about lets nothing happen that its sender may never have seen.
+fn for_which(action: &OpenAction, decision: &str) -> Refusal {
+    let (id, prompt) = (action.action_id.as_str(), &action.required.prompt);
+    Refusal::invalid(format!(
+        "the task has asked for more than one thing, so {decision:?} does not say what it is for. Open is now: {prompt:?}. Send \
+         the text \"{decision} {id}\", or a data part {{\"decision\": …, \"action_id\": …}}, to decide that"
+    ))
+    .with("action_id", id)
+    .with("cause", "action_not_named")
 }
 
-/// Which of the open actions the message is for: a decision goes to a permission, everything else to a question first.
-fn choose<'a>(open: impl Iterator<Item = &'a OpenAction>, input: &[Part]) -> Option<&'a OpenAction> {
-    let open: Vec<&OpenAction> = open.collect();
-    let named = data(input).and_then(|data| data.get("action_id")).and_then(Value::as_str);
-    if let Some(named) = named {
-        return open.into_iter().find(|action| action.action_id.as_str() == named);
+/// Whether a message is a decision and nothing else.
+fn decides(input: &[Part]) -> bool {
+    data(input).is_some_and(|data| data.contains_key("decision")) || is_decision(&text_of(input))
+}
+
+/// The action that a message says it is for: in its data, in its annotations, or behind the word that decides it.
+fn named<'a>(input: &'a [Part], message: &'a Map<String, Value>) -> Option<&'a str> {
+    let annotated = || message.get("metadata").and_then(|metadata| metadata.get(ACTION_ID));
+    let said = data(input).and_then(|data| data.get(ACTION_ID)).or_else(annotated).and_then(Value::as_str);
+    said.or_else(|| word_for(input).map(|(_, action_id)| action_id))
+}
+
+/// A text that is a decision and the id of what it decides, as people can type it.
+fn word_for(input: &[Part]) -> Option<(&str, &str)> {
+    let [Part::Text { text }] = input else { return None };
+    let (word, action_id) = text.trim().split_once(char::is_whitespace)?;
+    let action_id = action_id.trim_start();
+    let is_id = action_id.strip_prefix(ActionId::PREFIX).is_some_and(|rest| rest.starts_with('_'));
+    (is_decision(word) && is_id).then_some((word, action_id))
+}
+
+/// Which of the open actions the message is for. One that it names is it or nothing is: an answer is never moved to another.
+fn choose<'a>(mut open: impl Iterator<Item = &'a OpenAction>, named: Option<&str>) -> Option<&'a OpenAction> {
+    match named {
+        Some(named) => open.find(|action| action.action_id.as_str() == named),
+        None => asked_now(open),
     }
-    let decides = data(input).is_some_and(|data| data.contains_key("decision"));
-    let wanted = open.iter().find(|action| is_permission(action) == decides);
-    wanted.or(open.first()).copied()
 }
 
 fn data(input: &[Part]) -> Option<&Map<String, Value>> {
     input.iter().find_map(|part| if let Part::Data { data: Value::Object(data) } = part { Some(data) } else { None })
+}
+
+/// What the data says besides which action it is for.
+fn content(input: &[Part]) -> Option<Map<String, Value>> {
+    let mut content = data(input)?.clone();
+    content.remove(ACTION_ID);
+    Some(content)
+}
+
+/// Whether something is done by the answer that is not done without it.
+fn lets_happen(action: &OpenAction, verdict: Verdict) -> bool {
+    let guards = is_permission(action) || action.required.action_type == ActionType::Review;
+    guards && verdict != Verdict::Deny
 }
 
 /// What the message decides. A permission is given by a clear word alone, never read out of a sentence.
@@ -124,14 +168,15 @@ fn read(action: &OpenAction, input: &[Part]) -> Result<(String, Option<Value>, V
     let free = action.required.decisions.is_empty()
         && matches!(action.required.action_type, ActionType::Input | ActionType::Custom);
     if free && said.is_none() {
-        let payload = match (text.is_empty(), data(input)) {
-            (true, Some(data)) => Value::Object(data.clone()),
+        let payload = match (text.is_empty(), content(input)) {
+            (true, Some(data)) => Value::Object(data),
             (true, None) => json!(input),
             (false, _) => json!({ "text": text }),
         };
         return Ok((ANSWER.to_owned(), Some(payload), Verdict::Allow));
     }
-    let decision = said.unwrap_or(text.trim());
+    let word = word_for(input).map(|(word, _)| word);
+    let decision = said.or(word).unwrap_or(text.trim());
     let verdict = verdict(&action.required, decision).ok_or_else(|| {
         let words = if action.required.decisions.is_empty() {
             vec!["allow".to_owned(), "deny".to_owned()]
@@ -145,6 +190,6 @@ fn read(action: &OpenAction, input: &[Part]) -> Result<(String, Option<Value>, V
         .with("decisions", json!(words))
         .with("action_id", action.action_id.as_str())
     })?;
-    let payload = data(input).filter(|data| data.len() > 1).map(|data| Value::Object(data.clone()));
+    let payload = content(input).filter(|data| data.len() > 1).map(Value::Object);
     Ok((decision.to_owned(), payload, verdict))
 }

@@ -60,6 +60,9 @@ pub struct Link {
     /// What its channel was told last, once something was (`tell`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<TaskStatus>,
+    /// How many things its peer was asked. Behind the first, a word alone does not say what it is about.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asked: u32,
     /// What was said while its agent worked, and the agent has not heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unheard: Vec<Part>,
@@ -68,6 +71,10 @@ pub struct Link {
 /// Of links that were recorded without it.
 fn polling() -> DeliveryMechanism {
     DeliveryMechanism::Polling
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Inbound {
@@ -92,6 +99,12 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     if let (Fact::TaskCreated(fact), Some(link)) = (&event.fact, inbound.open.get(task_id)) {
         let agent = fact.execution.agent.as_deref().map(Arc::from);
         inbound.open.insert(task_id.clone(), Link { agent, ..Link::clone(link) }.into());
+    }
+    if matches!(event.fact, Fact::ActionRequired(_))
+        && let Some(link) = asking_for(tasks, event).and_then(|task_id| inbound.open.get_mut(task_id))
+    {
+        let link = Arc::make_mut(link);
+        link.asked = link.asked.saturating_add(1);
     }
     match (&event.fact, inbound.open.get_mut(task_id)) {
         (Fact::ChannelMessage(fact), Some(link)) if fact.direction == Direction::Inbound => {
@@ -127,6 +140,12 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     }
 }
 
+/// The task that a question is asked in: that of its turn, or of the turn whose call gave work to the peer that asks.
+fn asking_for<'a>(tasks: &'a Tasks, event: &'a Event) -> Option<&'a TaskId> {
+    let given = || tasks.made_in(event.scope.task_id.as_ref()?);
+    tasks.turns.get(event.scope.turn_id.as_ref().or_else(given)?)
+}
+
 fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPeerTaskLinked) {
     let peer_task = &fact.peer_task;
     let (Direction::Inbound, Some(channel_id)) = (fact.direction, &event.scope.channel_id) else { return };
@@ -151,6 +170,7 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         status_sequence: event.sequence,
         delivery: peer_task.delivery_mechanism,
         told: None,
+        asked: 0,
         unheard: Vec::new(),
     };
     inbound.open.insert(task_id.clone(), link.into());

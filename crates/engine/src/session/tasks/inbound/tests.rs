@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use factum_model::commands::CancelTask;
-use factum_model::id::{ChannelId, SessionId, TaskId};
+use factum_model::id::{ActionId, ChannelId, SessionId, TaskId};
 use factum_model::peer::{DeliveryMechanism, PeerRecovery, Side};
 use factum_model::permission::Verdict as Permission;
 use factum_model::task::{Propagation, TaskStatus};
@@ -184,18 +184,99 @@ fn only_a_clear_word_decides_a_permission() {
     }
 }
 
-/// Two things are open: a decision is for the permission, words are for the question, and an id says which.
+/// The actions that a commit decided, and whether they were allowed.
+fn resolved(events: &[Event]) -> Vec<(ActionId, bool)> {
+    let taken = |event: &Event| match &event.fact {
+        Fact::ActionResolved(fact) => event.scope.action_id.clone().map(|action_id| (action_id, fact.allowed)),
+        _ => None,
+    };
+    events.iter().filter_map(taken).collect()
+}
+
+/// What a client is shown is the oldest, so what names nothing is for that, whichever kind of answer it is.
 #[test]
-fn an_answer_goes_where_it_belongs() {
+fn an_answer_that_names_none_is_for_the_oldest() {
+    for answer in [text("blue"), text("allow"), vec![Part::Data { data: json!({ "decision": "allow" }) }]] {
+        let mut world = World::new();
+        let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+        model_asks(&mut world, vec![question("which"), gated("delete")]);
+        assert_eq!(row(&world, "r1").status, TaskStatus::WaitingInput, "as it is shown");
+        let oldest = world.action_id(0);
+        let done = say(&mut world, &task_id, &answer).expect("taken");
+        assert_eq!(resolved(&done.events), [(oldest, true)]);
+        assert_eq!(row(&world, "r1").status, TaskStatus::WaitingPermission);
+    }
+}
+
+/// Whoever approves one thing approves nothing else, whatever was decided or asked meanwhile.
+#[test]
+fn a_word_that_may_be_meant_for_something_else_allows_nothing() {
+    let data = |data: Value| vec![Part::Data { data }];
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, vec![gated("delete"), gated("read")]);
+    let (first, second) = (world.action_id(0), world.action_id(1));
+    let refused = |world: &mut World, answer: &[Part], cause: &str| {
+        let refusal = say(world, &task_id, answer).err().expect("a refusal");
+        assert_eq!(refusal.details["cause"], json!(cause), "{answer:?}");
+        refusal
+    };
+    // Which of the two it was shown is not known of whoever says it.
+    let refusal = refused(&mut world, &text("allow"), "action_not_named");
+    assert_eq!((refusal.code, &refusal.details["action_id"]), (ErrorCode::InvalidParams, &json!(first)));
+    assert!(refusal.message.contains(&format!("allow {first}")), "{}", refusal.message);
+    refused(&mut world, &data(json!({ "decision": "allow" })), "action_not_named");
+    // The second one, named.
+    let done = say(&mut world, &task_id, &data(json!({ "decision": "allow", "action_id": second }))).expect("taken");
+    assert_eq!(resolved(&done.events), [(second.clone(), true)]);
+    // It was decided: an answer to it is not moved to the one that is open still, and neither is a bare word.
+    for late in [data(json!({ "decision": "allow", "action_id": second })), text(&format!("allow {second}"))] {
+        let refusal = refused(&mut world, &late, "decided_already");
+        assert_eq!(refusal.code, ErrorCode::Conflict);
+    }
+    refused(&mut world, &text("allow"), "action_not_named");
+    // People can type an id.
+    let done = say(&mut world, &task_id, &text(&format!(" Allow  {first} "))).expect("taken");
+    assert_eq!(resolved(&done.events), [(first, true)]);
+    assert_eq!(row(&world, "r1").status, TaskStatus::Running);
+}
+
+/// The first client answered, the agent went on and asks for something else; then the second one's answer comes.
+#[test]
+fn a_late_word_does_not_allow_what_was_asked_since() {
+    let mut world = World::new();
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, vec![question("which")]);
+    say(&mut world, &task_id, &text("blue")).expect("taken");
+    model_asks(&mut world, vec![gated("delete")]);
+    let refusal = say(&mut world, &task_id, &text("yes")).err().expect("a refusal");
+    assert_eq!(refusal.details["cause"], json!("action_not_named"));
+    let asked = world.action_id(0);
+    let done = say(&mut world, &task_id, &text("no")).expect("nothing happens by that");
+    assert_eq!(resolved(&done.events), [(asked, false)]);
+    assert_eq!(world.replayed(), world.state);
+}
+
+/// An answer in words can say what it is for, too: beside them.
+#[test]
+fn a_message_may_name_the_action_in_its_annotations() {
     let mut world = World::new();
     let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
     model_asks(&mut world, vec![question("which"), gated("delete")]);
-    assert_eq!(row(&world, "r1").status, TaskStatus::WaitingPermission, "it stands above the question");
-    let done = say(&mut world, &task_id, &text("blue")).expect("taken");
-    assert!(!types(&done.events).contains(&"channel.permission_returned"), "{:?}", types(&done.events));
-    assert_eq!(row(&world, "r1").status, TaskStatus::WaitingPermission);
-    let named = json!({ "decision": "deny", "action_id": world.action_id(0) });
-    say(&mut world, &task_id, &[Part::Data { data: named }]).expect("taken");
+    let for_action = |world: &mut World, at: usize, word: &str| {
+        let mut message = note("m2");
+        message.insert("metadata".to_owned(), json!({ "action_id": world.action_id(at) }));
+        world.decide(|state, context| continue_inbound(state, &task_id, &text(word), &message, context))
+    };
+    let named = world.action_id(1);
+    let done = for_action(&mut world, 1, "allow").expect("taken");
+    assert_eq!(resolved(&done.events), [(named.clone(), true)]);
+    assert_eq!(row(&world, "r1").status, TaskStatus::WaitingInput);
+    let mut message = note("m3");
+    message.insert("metadata".to_owned(), json!({ "action_id": named }));
+    let late = world.decide(|state, context| continue_inbound(state, &task_id, &text("blue"), &message, context));
+    assert_eq!(late.err().map(|refusal| refusal.code), Some(ErrorCode::Conflict), "it was for something else");
+    for_action(&mut world, 0, "blue").expect("taken");
     assert_eq!(row(&world, "r1").status, TaskStatus::Running);
 }
 

@@ -24,6 +24,7 @@ mod model_runs;
 mod moves;
 mod pausing;
 mod peer_channels;
+mod peer_questions;
 mod peers;
 mod peers_random;
 mod play;

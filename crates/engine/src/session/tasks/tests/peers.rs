@@ -12,7 +12,7 @@ use factum_model::{Event, Fact};
 use serde_json::{Value, json};
 
 use super::board::Board;
-use crate::session::delegations::{Delegation, Observed, PeerArtifact, PeerNews, Step, next};
+use crate::session::delegations::{Delegation, Observed, PeerArtifact, PeerNews, Step, Terms, next};
 use crate::session::{Effect, effects, respond_action, tasks};
 
 pub(super) fn given(params: Value) -> Board {
@@ -50,6 +50,7 @@ pub(super) fn news(state: &str) -> PeerNews {
         agent_card_ref: None,
         message: None,
         question: None,
+        terms: Terms::default(),
         artifacts: Vec::new(),
         whole: false,
     }

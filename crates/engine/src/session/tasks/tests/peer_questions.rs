@@ -1,0 +1,128 @@
+//! What a peer asks after it was answered: asked again where it still waits, and not for an old sight of the question. And what it
+//! says of a question to programs.
+
+use factum_model::commands::RespondAction;
+use factum_model::task::TaskStatus;
+use serde_json::json;
+
+use super::board::Board;
+use super::peers::{delegation, given, news, open_action, respond, see, task};
+use crate::session::delegations::{Observed, PeerNews, PendingAnswer, Step, Terms, next};
+use crate::session::respond_action;
+
+fn asks(question: &str, words: Option<&str>) -> Observed {
+    task(PeerNews { question: Some(question.to_owned()), message: words.map(str::to_owned), ..news("input-required") })
+}
+
+/// A peer that asked `q1` and took the answer.
+fn answered() -> Board {
+    let mut board = given(json!({}));
+    see(&mut board, &asks("q1", Some("which?")));
+    let action_id = open_action(&board);
+    respond(&mut board, action_id.clone(), "blue");
+    see(&mut board, &Observed::Answered { action_id, text: "blue".to_owned() });
+    board
+}
+
+fn is_asked(board: &Board) -> bool {
+    !board.world.state.actions.is_empty()
+}
+
+#[test]
+fn a_peer_that_still_waits_after_an_answer_is_asked_about_again() {
+    let mut board = answered();
+    see(&mut board, &asks("q1", Some("which?")));
+    assert!(!is_asked(&board), "it has not looked at the answer yet");
+    board.pass(9_999);
+    see(&mut board, &asks("q1", Some("which?")));
+    assert!(!is_asked(&board));
+    board.crash();
+    board.pass(1);
+    see(&mut board, &asks("q1", Some("which?")));
+    assert!(is_asked(&board), "it had the time to");
+    assert_eq!(board.status("t"), TaskStatus::WaitingInput);
+    see(&mut board, &asks("q1", Some("which?")));
+    assert_eq!(board.world.state.actions.len(), 1, "once");
+    // It was busy without saying so: nobody has to answer.
+    see(&mut board, &task(news("working")));
+    assert!(!is_asked(&board));
+}
+
+#[test]
+fn another_question_is_asked_at_once_and_so_is_the_same_one_behind_work() {
+    let mut board = answered();
+    see(&mut board, &asks("q2", Some("which?")));
+    assert!(is_asked(&board), "in the same words, but another");
+    let mut board = answered();
+    see(&mut board, &task(news("working")));
+    see(&mut board, &asks("q1", Some("which?")));
+    assert!(is_asked(&board), "it was taken up, and is asked again");
+}
+
+/// Servers of some kits take the question out of the status as soon as the answer comes, before their agent has seen it.
+#[test]
+fn a_peer_that_waits_and_says_nothing_has_not_looked_at_the_answer_yet() {
+    let mut board = answered();
+    see(&mut board, &asks("2026-01-01T00:00:00Z", None));
+    assert!(!is_asked(&board));
+    board.pass(10_000);
+    see(&mut board, &asks("2026-01-01T00:00:00Z", None));
+    assert!(is_asked(&board));
+}
+
+#[test]
+fn what_a_peer_says_of_its_question_is_said_here_and_its_answer_names_it() {
+    let schema = json!({ "type": "object", "required": ["age"] });
+    let terms = Terms {
+        action_id: Some("act_there".to_owned()),
+        tool_name: Some("census".to_owned()),
+        decisions: Vec::new(),
+        input_schema: Some(schema.clone()),
+    };
+    let mut board = given(json!({}));
+    see(&mut board, &task(PeerNews { question: Some("q1".to_owned()), terms, ..news("input-required") }));
+    let asked = board.world.state.actions[0].clone();
+    assert_eq!(
+        (asked.required.tool_name.as_deref(), asked.required.input_schema.as_ref()),
+        (Some("census"), Some(&schema))
+    );
+    let respond = |payload| RespondAction {
+        action_id: asked.action_id.clone(),
+        decision: "answer".to_owned(),
+        payload: Some(payload),
+        idempotency_key: None,
+    };
+    let unfit = respond(json!({ "name": "Ada" }));
+    assert!(board.decide(|state, context| respond_action(state, &unfit, context)).is_err());
+    let fit = respond(json!({ "age": 5 }));
+    board.decide(|state, context| respond_action(state, &fit, context)).expect("answered");
+    let expected = PendingAnswer {
+        action_id: asked.action_id,
+        decision: "answer".to_owned(),
+        text: r#"{"age":5}"#.to_owned(),
+        remote_action_id: Some("act_there".to_owned()),
+    };
+    assert_eq!(delegation(&board).map(next), Some(Step::Answer(expected)));
+}
+
+/// A review has words of its own; a permission has two, and is given by them alone.
+#[test]
+fn the_words_of_a_peer_are_the_words_here() {
+    let words =
+        |words: &[&str]| Terms { decisions: words.iter().map(|word| (*word).to_owned()).collect(), ..Terms::default() };
+    let mut board = given(json!({}));
+    see(&mut board, &task(PeerNews { terms: words(&["retry", "skip"]), ..news("input-required") }));
+    assert_eq!(board.world.state.actions[0].required.decisions, ["retry", "skip"]);
+    let mut board = given(json!({}));
+    see(&mut board, &task(PeerNews { terms: words(&["sudo"]), ..news("auth-required") }));
+    assert_eq!(board.world.state.actions[0].required.decisions, ["allow", "deny"]);
+    let command = RespondAction {
+        action_id: open_action(&board),
+        decision: "allow".to_owned(),
+        payload: Some(json!({ "text": "but be careful" })),
+        idempotency_key: None,
+    };
+    board.decide(|state, context| respond_action(state, &command, context)).expect("answered");
+    let Some(Step::Answer(answer)) = delegation(&board).map(next) else { panic!("no answer") };
+    assert_eq!(answer.text, "allow");
+}
