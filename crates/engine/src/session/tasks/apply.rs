@@ -359,8 +359,10 @@ fn spread(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact) {
         Fact::TaskResumed(fact) => (&fact.resumed_by, &fact.reason, fact.propagation, &fact.origin_task_id),
         _ => return,
     };
+    let unbegun =
+        matches!(fact, Fact::TaskCancelRequested(fact) if fact.ends_unbegun) && propagation == Propagation::None;
     let below = match propagation {
-        Propagation::None => None,
+        Propagation::None => unbegun.then_some(Propagation::None),
         Propagation::Children => Some(Propagation::None),
         Propagation::Descendants => Some(Propagation::Descendants),
     };
@@ -377,11 +379,15 @@ fn spread(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact) {
         by: by.clone(),
         reason: reason.clone(),
         propagation: below.unwrap_or_default(),
+        unbegun,
     };
     for child in &children {
-        list.insert(child.clone(), order.clone());
+        // An order that asks for more stays.
+        if !unbegun || !list.contains_key(child) {
+            list.insert(child.clone(), order.clone());
+        }
     }
-    if matches!(fact, Fact::TaskCancelRequested(_)) && below.is_some() {
+    if matches!(fact, Fact::TaskCancelRequested(_)) && below.is_some() && !unbegun {
         stop_helpers(tasks, task_id, &order);
     }
     // Whoever pauses means it: an older order to go on that is still on its way down stops where this one comes.

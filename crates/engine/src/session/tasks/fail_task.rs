@@ -30,6 +30,14 @@ pub fn fail_task(
     if task.lease.is_some() && command.run_id.is_none() {
         return Err(refuse_move(&task, "failed", "a worker holds its run; cancel_task asks it to stop"));
     }
+    if task.only_settles() {
+        // Otherwise it could be retried, and that somebody wanted it to end would be undone.
+        return Err(refuse_move(
+            &task,
+            "failed",
+            "it is being cancelled, and is that once what is below it has settled",
+        ));
+    }
     if task.open_run().is_some() {
         attempt_failed(&mut draft, task_id, AttemptStatus::Failed, command.error.clone(), Leavings::default());
     } else {

@@ -29,6 +29,7 @@ pub fn pause_task(
         by: draft.context.caller.to_owned(),
         reason: command.reason.clone(),
         propagation: command.propagation,
+        unbegun: false,
     };
     pause(&mut draft, &command.task_id, &order, false);
     Ok(answer(draft, &command.task_id))

@@ -10,9 +10,9 @@ use super::agenda::start_unblocked;
 use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
 use super::finish_attempt::{complete_if_enough, retry_by_policy};
+use super::graph::cancelled_above;
 use super::inbound::follow_up;
 use super::propagated::answer;
-use super::retry_task::refuse_cancelled_above;
 use super::start_task::{Start, refuse_move, start};
 use super::state::{Order, Task};
 use crate::context::{Context, Decision};
@@ -34,9 +34,9 @@ pub fn resume_task(
         by: draft.context.caller.to_owned(),
         reason: command.reason.clone(),
         propagation: command.propagation,
+        unbegun: false,
     };
     if task.row.status == TaskStatus::Lost {
-        refuse_cancelled_above(&draft, &task)?;
         let cause = AttemptCause::WorkerLost;
         start(&mut draft, &command.task_id, Start { cause, ..Start::default() })?;
     } else {
@@ -68,7 +68,7 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     draft.push(scope, fact);
     if !passes_by {
         start_unblocked(draft, task_id);
-        if !follow_up(draft, task_id) {
+        if cancelled_above(&draft.tasks, task_id).is_some() || !follow_up(draft, task_id) {
             complete_if_enough(draft, task_id);
         }
         retry_behind(draft, &before);

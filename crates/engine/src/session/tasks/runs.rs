@@ -11,6 +11,7 @@ use super::append_task_progress::{check_merged, check_progress, require_run};
 use super::clock::later;
 use super::draft::Draft;
 use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
+use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, direction, room};
 use super::reconcile::settle_criteria;
 use super::state::Task;
@@ -45,7 +46,9 @@ pub(in super::super) fn claim_run(
     let mut draft = Draft::of(state, &[], context)?;
     let task = of_run(&draft, claim.run_id)?;
     let task_id = task.row.task_id.clone();
-    if task.ready_since.is_none() || task.row.status != TaskStatus::Queued {
+    // An order to cancel what is above it may be on its way to it.
+    let cancelled = cancelled_above(&draft.tasks, &task_id).is_some();
+    if task.ready_since.is_none() || task.row.status != TaskStatus::Queued || cancelled {
         return Err(not_held(claim.run_id));
     }
     let token = draft.sequence() + 1;
@@ -225,7 +228,7 @@ pub(in super::super) fn release_run(
     let mut draft = Draft::of(state, &[], context)?;
     let task = held(&draft, &command.run_id, command.lease_token)?;
     let task_id = task.row.task_id.clone();
-    if task.row.status == TaskStatus::Cancelling {
+    if cancelled_above(&draft.tasks, &task_id).is_some() {
         let error = Failure {
             category: "cancelled".to_owned(),
             message: "the worker gave the run back while it was being cancelled".to_owned(),

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::create_task::open_blockers;
 use super::draft::Draft;
+use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, room};
 use super::moves::may_move;
 use super::state::Task;
@@ -104,6 +105,7 @@ impl Default for Start {
 /// here on.
 pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> Result<(RunId, AttemptId), Refusal> {
     let task = draft.tasks.get(task_id).cloned().ok_or_else(Refusal::not_found)?;
+    refuse_cancelled_above(draft, &task)?;
     let attempt_count = task.attempt_count() + 1;
     check("task_attempts", attempt_count as usize, draft.context.limits.task_attempts_max)?;
     if task.row.status == TaskStatus::Draft {
@@ -154,6 +156,14 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         }
     }
     Ok((run_id, attempt_id))
+}
+
+/// No attempt begins below a task that is being cancelled, whoever asks for it.
+pub(super) fn refuse_cancelled_above(draft: &Draft<'_, '_>, task: &Task) -> Result<(), Refusal> {
+    let Some(cancelled) = cancelled_above(&draft.tasks, &task.row.task_id) else { return Ok(()) };
+    Err(Refusal::precondition("nothing begins below a task that is being cancelled")
+        .with("status", task.row.status.as_str())
+        .with("cancelled_task_id", cancelled.as_str()))
 }
 
 /// That work for a task was handed on. A worker's claim says more.

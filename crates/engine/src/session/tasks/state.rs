@@ -81,6 +81,9 @@ pub(super) struct Order {
     pub(super) by: String,
     pub(super) reason: Option<String>,
     pub(super) propagation: Propagation,
+    /// It asks only what has not begun, and passes by what is under way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unbegun: bool,
 }
 
 /// Something that left the state and is in the index from now on.
@@ -250,6 +253,21 @@ impl Task {
 
     pub(super) fn is_open(&self) -> bool {
         is_open(self.row.status)
+    }
+
+    /// Whether somebody has worked on it, and it is not merely to begin again: what is not so is not under way.
+    pub(super) fn has_begun(&self) -> bool {
+        let retries = self.row.status == TaskStatus::Retrying || self.paused_from == Some(TaskStatus::Retrying);
+        match &self.row.attempt {
+            None => false,
+            Some(attempt) if attempt.is_open() => attempt.status == AttemptStatus::Running,
+            Some(_) => !retries,
+        }
+    }
+
+    /// Whether it is being cancelled, and nothing of its own is under way any more.
+    pub(super) fn only_settles(&self) -> bool {
+        self.row.status == TaskStatus::Cancelling && self.open_run().is_none()
     }
 }
 

@@ -168,9 +168,9 @@ fn a_task_that_begins_again_is_in_the_graph_its_parent_is_in_now() {
 #[test]
 fn what_is_unlinked_lets_go_of_what_waited_for_it() {
     let mut board = board_of(&["p"]);
-    board.task("c", json!({ "parent_task_id": "p" }));
+    board.task("c", json!({ "parent_task_id": "p", "status": "queued" }));
     board.ok("cancel_task", json!({ "task_id": "p" }));
-    assert_eq!(board.status("p"), TaskStatus::Cancelling, "its child is open");
+    assert_eq!(board.status("p"), TaskStatus::Cancelling, "its child is at work");
     board.ok("unlink_tasks", edge("p", "parent", "c"));
-    assert_eq!(board.statuses(&["p", "c"]), [TaskStatus::Cancelled, TaskStatus::Accepted]);
+    assert_eq!(board.statuses(&["p", "c"]), [TaskStatus::Cancelled, TaskStatus::Running]);
 }

@@ -106,7 +106,7 @@ fn what_failed_is_a_part_of_the_graph_until_its_helpers_rest() {
 #[test]
 fn nothing_is_added_below_a_task_that_is_cancelled_or_over() {
     let mut board = helped();
-    board.task("below", json!({ "parent_task_id": "t" }));
+    board.task("below", json!({ "parent_task_id": "t", "status": "queued" }));
     board.ok("cancel_task", json!({ "task_id": "t" }));
     for task in ["t", "below"] {
         for refusal in [board.spawn_for(task, "other"), board.create_job_for(task, "other")] {
