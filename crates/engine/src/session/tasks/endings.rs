@@ -44,7 +44,13 @@ pub(super) fn retire_from(tasks: &mut Tasks, task_id: &TaskId) {
     let mut over = Some(task_id.clone());
     while let Some(task_id) = over {
         let Some(task) = tasks.get(&task_id) else { return };
-        if task.is_open() || tasks.open_below(&task_id) > 0 {
+        if tasks.open_below(&task_id) > 0 {
+            return;
+        }
+        if task.is_open() {
+            if task.only_settles() {
+                tasks.agenda.settle.insert(task_id);
+            }
             return;
         }
         over = task.row.parent_task_id.clone();

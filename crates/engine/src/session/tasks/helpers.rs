@@ -146,6 +146,8 @@ fn works(tasks: &mut Tasks, scope: &Scope) {
     let Some(subagent_id) = of.map(|(subagent_id, _)| subagent_id.clone()) else { return };
     if let Some(agent) = agents.get_mut(&subagent_id) {
         agent.at_work = true;
+        // A task that was about to settle waits for it.
+        tasks.agenda.settle.remove(&agent.task_id);
     }
 }
 

@@ -45,6 +45,7 @@ mod turn_started;
 mod turn_waits;
 mod unlink_tasks;
 mod update_task;
+mod weight;
 
 #[cfg(test)]
 mod tests;
@@ -86,3 +87,4 @@ pub(super) use turn_started::turn_started;
 pub(super) use turn_waits::actions_changed;
 pub use unlink_tasks::unlink_tasks;
 pub use update_task::update_task;
+pub(super) use weight::Weight;

@@ -57,7 +57,7 @@ impl PartialEq for Spill {
     }
 }
 
-/// What follows from facts and is not done yet: orders that spread, and tasks whose blockers are done. Each line goes when
+/// What follows from facts and is not done yet: orders that spread, tasks that settle, and tasks whose blockers are done. Each line goes when
 /// its own fact is recorded, so however much there is, it is done in pieces and a crash forgets none of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Agenda {
@@ -66,6 +66,9 @@ pub(super) struct Agenda {
     pub(super) resume: OrdMap<TaskId, Order>,
     /// Blockers that are done, by who waited for them.
     pub(super) unblock: OrdMap<TaskId, OrdSet<TaskId>>,
+    /// Tasks that are being cancelled and wait for nothing any more.
+    #[serde(default, skip_serializing_if = "OrdSet::is_empty")]
+    pub(super) settle: OrdSet<TaskId>,
     /// Child agents of tasks that are cancelled.
     #[serde(default, skip_serializing_if = "OrdMap::is_empty")]
     pub(super) close: OrdMap<SubagentId, Order>,
@@ -218,7 +221,7 @@ impl Tasks {
 impl Agenda {
     pub(super) fn is_empty(&self) -> bool {
         let orders = self.cancel.is_empty() && self.pause.is_empty() && self.resume.is_empty();
-        orders && self.unblock.is_empty() && self.close.is_empty() && self.stop.is_empty()
+        orders && self.settle.is_empty() && self.unblock.is_empty() && self.close.is_empty() && self.stop.is_empty()
     }
 
     /// Nothing is left to be done about a task that ended.
@@ -227,6 +230,7 @@ impl Agenda {
         self.pause.remove(task_id);
         self.resume.remove(task_id);
         self.unblock.remove(task_id);
+        self.settle.remove(task_id);
     }
 }
 

@@ -32,3 +32,4 @@ mod read_models;
 mod recall;
 mod retries;
 mod timers;
+mod weight;
