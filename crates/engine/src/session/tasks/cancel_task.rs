@@ -11,6 +11,7 @@ use factum_model::value::{Failure, Status};
 use super::agent_turn::stop_turn;
 use super::clock::later;
 use super::draft::Draft;
+use super::fields::check_text;
 use super::finish_attempt::{Leavings, attempt_failed};
 use super::moves::may_move;
 use super::propagated::answer;
@@ -26,6 +27,7 @@ pub fn cancel_task(
     command: &CancelTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if task.row.status == TaskStatus::Cancelling {

@@ -10,6 +10,7 @@ use factum_model::value::Metadata;
 use factum_model::{ErrorCode, NewEvent, Refusal};
 
 use super::draft::Draft;
+use super::fields;
 use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, refuse_cycle, room};
 use super::start_task::{Start, start};
@@ -78,8 +79,20 @@ fn check_fields(command: &CreateTask, context: &Context<'_>) -> Result<(), Refus
     check("task_objective_chars", command.objective.chars().count(), limits.task_objective_chars_max)?;
     check("task_edges", command.blocked_by.len(), limits.task_edges_max)?;
     crate::session::workers::check_execution(&command.execution)?;
-    super::fields::check_policy(command.retry_policy.as_ref())?;
-    super::fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
+    fields::check_policy(command.retry_policy.as_ref(), limits)?;
+    for (field, name) in [
+        ("owner", &command.owner),
+        ("assignee", &command.assignee),
+        ("task_kind", &command.task_kind),
+        ("task_family", &command.task_family),
+        ("agent", &command.execution.agent),
+    ] {
+        fields::check_name(field, name.as_deref(), limits)?;
+    }
+    fields::check_refs("input_refs", &command.input_refs, limits)?;
+    fields::check_acceptance(command.acceptance.as_ref(), limits)?;
+    fields::check_profile(command.task_profile.as_ref(), limits)?;
+    fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
 }
 
 fn initial_status(command: &CreateTask) -> Result<TaskStatus, Refusal> {

@@ -7,11 +7,13 @@ use factum_model::value::{Failure, Usage};
 
 use super::clock::{later, policy};
 use super::draft::Draft;
+use super::fields::clip_failure;
 use super::graph::cancelled_above;
 use super::inbound::follow_up;
 use super::reconcile;
 use super::start_task::{Start, routed, start};
 use super::state::Task;
+use crate::session::text::clip;
 
 /// What an attempt leaves behind.
 #[derive(Default)]
@@ -34,7 +36,7 @@ pub(super) fn attempt_completed(
     let fact = TaskAttemptCompleted {
         status: AttemptStatus::Completed,
         attempt_count,
-        completion_summary: summary,
+        completion_summary: summary.map(|text| clip(&text, draft.context.limits.task_text_chars_max)),
         output_refs: leavings.output_refs,
         checkpoint_refs: leavings.checkpoint_refs,
         usage: leavings.usage,
@@ -85,6 +87,7 @@ pub(super) fn attempt_failed(
     leavings: Leavings,
 ) {
     super::peer_runs::run_ends(draft, task_id);
+    let error = clip_failure(error, draft.context.limits);
     let Some(task) = draft.tasks.get(task_id).cloned() else { return };
     let cancelling = task.row.status == TaskStatus::Cancelling;
     // What is under way below a task that is cancelled settles; nothing follows it.

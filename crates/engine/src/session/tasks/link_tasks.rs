@@ -8,6 +8,7 @@ use factum_model::task::*;
 
 use super::create_task::{BEHIND, open_blockers};
 use super::draft::Draft;
+use super::fields::{check_artifacts, check_text};
 use super::graph::{cancelled_above, subtree, waits_for};
 use super::moves::may_move;
 use crate::context::{Context, Decision, check};
@@ -21,6 +22,7 @@ pub fn link_tasks(
     command: &LinkTasks,
     context: &mut Context<'_>,
 ) -> Result<Decision<LinkTasksResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let (from, to, relationship) = direction(&command.from, &command.to, command.relationship)?;
     match relationship {
@@ -155,6 +157,9 @@ fn link_other(
         return Ok(());
     }
     room(draft, &task.row)?;
+    if matches!(relationship, Relationship::ProducedArtifact | Relationship::Evidence) {
+        check_artifacts(&task.row, [to], draft.context.limits)?;
+    }
     add_edge(draft, from, to, relationship, EdgeStatus::Active, command.reason.clone(), EdgeChange::Added);
     Ok(())
 }

@@ -9,6 +9,7 @@ use factum_model::{Refusal, Scope};
 use super::agenda::start_unblocked;
 use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
+use super::fields::check_text;
 use super::finish_attempt::{complete_if_enough, retry_by_policy};
 use super::graph::cancelled_above;
 use super::inbound::follow_up;
@@ -24,6 +25,7 @@ pub fn resume_task(
     command: &ResumeTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if !matches!(task.row.status, TaskStatus::Paused | TaskStatus::Lost) {

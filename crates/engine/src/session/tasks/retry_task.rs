@@ -7,6 +7,7 @@ use factum_model::task::*;
 use factum_model::value::Failure;
 
 use super::draft::Draft;
+use super::fields::{check_name, check_refs, check_text};
 use super::start_task::{Start, refuse_cancelled_above, refuse_move, require_move, routed, start};
 use super::state::{Task, is_open};
 use crate::context::{Context, Decision};
@@ -21,6 +22,9 @@ pub fn retry_task(
     if command.propagation != Propagation::None {
         return Err(Refusal::invalid("a retry concerns one task: propagation has to be none"));
     }
+    check_name("worker", command.worker.as_deref(), context.limits)?;
+    check_refs("input_refs", &command.input_refs, context.limits)?;
+    check_text("reason", Some(&command.reason), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task_id = &command.task_id;
     let task = draft.require(task_id)?;

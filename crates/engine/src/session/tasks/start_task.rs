@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::create_task::open_blockers;
 use super::draft::Draft;
+use super::fields::{check_name, check_refs};
 use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, room};
 use super::moves::may_move;
@@ -27,6 +28,8 @@ pub fn start_task(
     command: &StartTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<StartTaskResult>, Refusal> {
+    check_name("worker", command.worker.as_deref(), context.limits)?;
+    check_refs("input_refs", &command.input_refs, context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if !task.blockers.is_empty() {

@@ -53,7 +53,15 @@ fn check_fields(command: &UpdateTask, context: &Context<'_>) -> Result<(), Refus
         }
         check("task_objective_chars", objective.chars().count(), limits.task_objective_chars_max)?;
     }
-    fields::check_policy(command.retry_policy.as_ref())?;
+    fields::check_policy(command.retry_policy.as_ref(), limits)?;
+    for (field, name) in
+        [("owner", &command.owner), ("assignee", &command.assignee), ("native_status", &command.native_status)]
+    {
+        fields::check_name(field, name.as_deref(), limits)?;
+    }
+    fields::check_text("status_reason", command.status_reason.as_deref(), limits)?;
+    fields::check_acceptance(command.acceptance.as_ref(), limits)?;
+    fields::check_profile(command.task_profile.as_ref(), limits)?;
     fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
 }
 

@@ -12,6 +12,7 @@ mod board;
 mod bounds;
 mod cancelling;
 mod completion;
+mod fields;
 mod given_away;
 mod graph;
 mod helpers;
