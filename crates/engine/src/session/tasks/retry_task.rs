@@ -8,7 +8,7 @@ use factum_model::value::Failure;
 
 use super::draft::Draft;
 use super::fields::{check_name, check_refs, check_text};
-use super::start_task::{Start, refuse_cancelled_above, refuse_move, require_move, routed, start};
+use super::start_task::{Start, check_worker, refuse_cancelled_above, refuse_move, require_move, routed, start};
 use super::state::{Task, is_open};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
@@ -36,6 +36,7 @@ pub fn retry_task(
     if task.open_run().is_some_and(|attempt| attempt.turn_id.is_some()) {
         return Err(refuse_move(&task, "retried", AT_WORK));
     }
+    check_worker(&task, command.worker.as_deref())?;
     refuse_cancelled_above(&draft, &task)?;
     refuse_below_ended(&draft, &task)?;
     let cause = match task.row.status {

@@ -49,16 +49,7 @@ pub fn start_task(
     if !startable || task.row.attempt.is_some() {
         return Err(refuse_move(&task, "running", "start_task begins the first attempt; retry_task begins another"));
     }
-    if let Some(worker) = &command.worker {
-        let agent = task.row.execution.agent.as_ref().filter(|agent| *worker != format!("agent:{agent}"));
-        let others = if task.row.execution.queue.is_some() { Some("the workers of its queue") } else { None };
-        if let Some(others) = others.or(agent.map(|_| "its agent")) {
-            return Err(Refusal::invalid(format!(
-                "the task is done by {others}; leave worker out, or make it another task"
-            ))
-            .with("worker", worker.as_str()));
-        }
-    }
+    check_worker(&task, command.worker.as_deref())?;
     let how = Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), ..Start::default() };
     let (run_id, attempt_id) = start(&mut draft, &command.task_id, how)?;
     Ok(draft.finish(|draft| StartTaskResult {
@@ -68,6 +59,16 @@ pub fn start_task(
         status: draft.status(&command.task_id),
         sequence: draft.sequence(),
     }))
+}
+
+/// Refuses to name somebody where the task says itself who does it.
+pub(super) fn check_worker(task: &Task, worker: Option<&str>) -> Result<(), Refusal> {
+    let Some(worker) = worker else { return Ok(()) };
+    let agent = task.row.execution.agent.as_ref().filter(|agent| worker != format!("agent:{agent}"));
+    let others = if task.row.execution.queue.is_some() { Some("the workers of its queue") } else { None };
+    let Some(others) = others.or(agent.map(|_| "its agent")) else { return Ok(()) };
+    Err(Refusal::invalid(format!("the task is done by {others}; leave worker out, or make it another task"))
+        .with("worker", worker))
 }
 
 /// The refusal of a move that the table does not have, or that this command does not make.
