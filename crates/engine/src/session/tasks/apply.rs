@@ -31,10 +31,10 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
         Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskRecalled(fact) => recall(tasks, &fact.record),
         Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, fact, at),
-        Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at),
+        Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskDelegated(fact) => attempts::delegate(tasks, task_id, fact, at),
         // A run of a job's item is not the task's own.
-        Fact::RunReleased(_) if scope.job_id.is_none() => attempts::release(tasks, task_id, at),
+        Fact::RunReleased(_) if scope.job_id.is_none() => attempts::release(tasks, task_id, at, sequence),
         Fact::TaskAttemptCompleted(fact) => attempts::complete(tasks, task_id, fact, at),
         Fact::TaskAttemptFailed(fact) => attempts::fail(tasks, task_id, fact, at),
         fact => {

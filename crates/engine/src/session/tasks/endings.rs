@@ -13,7 +13,7 @@ use super::state::{ENDED_KEPT_MAX, Spilled, Tasks};
 pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
     let Some(task) = tasks.get_mut(task_id) else { return };
     task.row.ended_at = Some(at);
-    task.ready_since = None;
+    (task.ready_since, task.ready_sequence) = (None, 0);
     task.lease = None;
     task.due = Default::default();
     task.left = None;

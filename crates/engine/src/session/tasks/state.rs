@@ -110,6 +110,9 @@ pub(super) struct Task {
     /// Since when its run waits for a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ready_since: Option<Timestamp>,
+    /// The sequence of the fact that says so; 0 where an older version kept none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) ready_sequence: u64,
     /// Where it stood before it was put aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) paused_from: Option<TaskStatus>,
@@ -237,8 +240,8 @@ impl Agenda {
 impl Task {
     /// A task of which there is nothing but its row.
     pub(super) fn at_rest(row: TaskRow) -> Self {
-        let (blockers, due) = Default::default();
-        Self { row, above: 0, blockers, lease: None, ready_since: None, paused_from: None, due, left: None }
+        let (blockers, lease, ready_since, paused_from, due, left) = Default::default();
+        Self { row, above: 0, blockers, lease, ready_since, ready_sequence: 0, paused_from, due, left }
     }
 
     /// The attempt without an outcome.
@@ -273,6 +276,10 @@ impl Task {
     pub(super) fn only_settles(&self) -> bool {
         self.row.status == TaskStatus::Cancelling && self.open_run().is_none()
     }
+}
+
+fn is_zero(sequence: &u64) -> bool {
+    *sequence == 0
 }
 
 /// Whether a task with this status has not ended.
