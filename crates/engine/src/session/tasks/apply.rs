@@ -159,6 +159,10 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &Fact, at: T
         Fact::TaskWaiting(fact) => {
             row.status_reason = fact.reason.clone();
             fact.native_status.clone_into_some(&mut row.native_status);
+            // Where its run says so, somebody is asked; an owner who says so may still be waited for in vain.
+            if asks(fact.status) && task.open_run().is_some_and(|run| scope.run_id.as_ref() == Some(&run.run_id)) {
+                clock::ask(task);
+            }
             fact.status
         }
         Fact::TaskBlocked(fact) => {
@@ -336,6 +340,10 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
         task.paused_from = None;
         clock::go_on(task, at);
     }
+    let at_work = matches!(status, TaskStatus::Running | TaskStatus::Preparing);
+    if at_work && (asks(before) || before == TaskStatus::Paused) {
+        clock::answered(task, at);
+    }
     if let Some(count) = tasks.counts.get_mut(&before) {
         *count = count.saturating_sub(1);
         if *count == 0 {
@@ -349,6 +357,11 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
         (false, true) => reopen(tasks, task_id),
         _ => {}
     }
+}
+
+/// Whether somebody has to say something.
+fn asks(status: TaskStatus) -> bool {
+    matches!(status, TaskStatus::WaitingInput | TaskStatus::WaitingPermission)
 }
 
 /// Puts on the agenda what an order asks of others, and strikes out what this fact does of it.

@@ -18,6 +18,7 @@ use super::start_task::{Start, refuse_move, start};
 use super::state::{Order, Task};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
+use crate::session::waiting::waits_for;
 
 pub fn resume_task(
     state: &SessionState,
@@ -53,6 +54,7 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     let status = match task.paused_from.filter(|_| task.row.status == TaskStatus::Paused) {
         // Its blockers may have been linked or done meanwhile.
         Some(_) if !task.blockers.is_empty() => TaskStatus::Blocked,
+        Some(before) if is_answered(draft, task, before) => TaskStatus::Running,
         Some(before) => before,
         None => task.row.status,
     };
@@ -76,6 +78,13 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
         retry_behind(draft, &before);
         carry_on_turn(draft, &before);
     }
+}
+
+/// Whether what its agent waited for when it was put aside was decided meanwhile.
+fn is_answered(draft: &Draft<'_, '_>, task: &Task, before: TaskStatus) -> bool {
+    let turn_id = task.open_run().and_then(|attempt| attempt.turn_id.as_ref());
+    let waited = matches!(before, TaskStatus::WaitingInput | TaskStatus::WaitingPermission);
+    waited && turn_id.is_some_and(|turn_id| waits_for(draft.state, turn_id, &draft.events).is_none())
 }
 
 /// Facts about a task whose agent is to go on name its turn: whoever runs turns looks at it then.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::invariants::{Watch, check_invariants};
 use crate::session::resting::Owner;
-use crate::session::tests::world::{ACCOUNT, World, at, completed, id, model_answer, model_requested};
+use crate::session::tests::world::{ACCOUNT, World, at, completed, gated, id, model_answer, model_requested};
 use crate::session::*;
 use crate::{Context, Decision};
 
@@ -302,6 +302,24 @@ impl Board {
         let answer = ModelAnswer { artifacts, ..model_answer(Vec::new()) };
         let report = Report::ModelCompleted { request_id, step_id, answer };
         self.decide(|state, context| decide_report(state, &runner, report, context)).expect("an answer");
+    }
+
+    /// The agent of a task asks for the permission to run a tool. Gives the question's id.
+    pub(super) fn turn_asks(&mut self, name: &str) -> ActionId {
+        let attempt = self.attempt(name);
+        let (thread_id, turn_id) = (attempt.thread_id.expect("a thread"), attempt.turn_id.expect("a turn"));
+        let runner = Runner { thread_id: thread_id.clone(), turn_id, attempt: 1 };
+        self.decide(|state, context| decide_report(state, &runner, model_requested(), context)).expect("an intent");
+        let active = self.world.state.thread(&thread_id).and_then(|thread| thread.active.as_ref()).expect("a turn");
+        let OpenModelRequest { request_id, step_id } = active.model_request.clone().expect("a request");
+        let report = Report::ModelCompleted { request_id, step_id, answer: model_answer(vec![gated("rm")]) };
+        self.decide(|state, context| decide_report(state, &runner, report, context)).expect("an answer");
+        self.world.state.actions.last().expect("a question").action_id.clone()
+    }
+
+    pub(super) fn allow(&mut self, action_id: &ActionId) {
+        let command: RespondAction = parse(json!({ "action_id": action_id, "decision": "allow" }));
+        self.decide(|state, context| respond_action(state, &command, context)).expect("an answer");
     }
 
     pub(super) fn turn_completes(&mut self, name: &str) {
