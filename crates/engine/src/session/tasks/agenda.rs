@@ -5,6 +5,7 @@ use factum_model::id::TaskId;
 use factum_model::task::*;
 use factum_model::{NewEvent, Refusal};
 
+use super::create_task::blocked;
 use super::draft::Draft;
 use super::start_task::{Start, start};
 use super::state::Since;
@@ -65,6 +66,8 @@ fn step(draft: &mut Draft<'_, '_>) -> bool {
             satisfied(draft, &blocker, &task_id);
         }
         start_unblocked(draft, &task_id);
+    } else if let Some(task_id) = agenda.retell.get_min().cloned() {
+        blocked(draft, &task_id);
     } else {
         return false;
     }

@@ -167,6 +167,7 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &Fact, at: T
         }
         Fact::TaskBlocked(fact) => {
             row.status_reason = fact.reason.clone();
+            tasks.agenda.retell.remove(task_id);
             fact.status
         }
         // An order that only passes by on its way down changes nothing here.
@@ -336,6 +337,10 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
     if before == status {
         return;
     }
+    if before == TaskStatus::Blocked {
+        tasks.agenda.retell.remove(task_id);
+    }
+    let Some(task) = tasks.get_mut(task_id) else { return };
     if before == TaskStatus::Paused {
         task.paused_from = None;
         clock::go_on(task, at);

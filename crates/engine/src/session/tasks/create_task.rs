@@ -49,11 +49,9 @@ pub fn create_task(
     check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
     let root = place(&mut draft, command)?;
     draft.push(scope(&draft, &task_id, command), created(&draft, status, root, command));
-    let blocked = block(&mut draft, &task_id, command)?;
-    if blocked && status != TaskStatus::Draft {
-        let blockers = open_blockers(&draft, &task_id);
-        let fact = TaskBlocked { status: TaskStatus::Blocked, reason: Some(BEHIND.to_owned()), blockers };
-        draft.push(draft.scope(&task_id), fact);
+    let waits = block(&mut draft, &task_id, command)?;
+    if waits && status != TaskStatus::Draft {
+        blocked(&mut draft, &task_id);
     } else if status == TaskStatus::Queued {
         start(&mut draft, &task_id, Start::default())?;
     }
@@ -66,8 +64,29 @@ pub fn create_task(
     }))
 }
 
-/// Why a task is blocked that waits for others.
-pub(super) const BEHIND: &str = "waits for other tasks to complete";
+/// Records that a task waits for others, and for which.
+pub(super) fn blocked(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
+    let (blockers, reason) = (open_blockers(draft, task_id), Some(behind(draft, task_id)));
+    draft.push(draft.scope(task_id), TaskBlocked { status: TaskStatus::Blocked, reason, blockers });
+}
+
+/// Why a task is blocked that waits for others. One that waits for what ended without completing does not go on by itself.
+fn behind(draft: &Draft<'_, '_>, task_id: &TaskId) -> String {
+    let blockers = draft.tasks.get(task_id).map(|task| &task.blockers);
+    // What is open is in the state, so one that left it ended.
+    let ended = |blocker: &&TaskId| draft.tasks.get(blocker).is_none_or(|task| !task.is_open());
+    let Some(blocker) = blockers.and_then(|blockers| blockers.keys().find(ended)) else {
+        return "waits for other tasks to complete".to_owned();
+    };
+    let (how, retry) = match draft.peek(blocker).map(|row| row.status) {
+        Ok(TaskStatus::Failed) => ("failed", true),
+        Ok(TaskStatus::TimedOut) => ("timed out", true),
+        Ok(TaskStatus::Cancelled) => ("was cancelled", false),
+        _ => ("ended without completing", false),
+    };
+    let retry = if retry { "retry_task tries that again, " } else { "" };
+    format!("waits for {blocker}, which {how}; {retry}unlink_tasks lets this one go on without it")
+}
 
 fn check_fields(command: &CreateTask, context: &Context<'_>) -> Result<(), Refusal> {
     let limits = context.limits;

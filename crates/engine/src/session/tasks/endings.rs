@@ -29,6 +29,8 @@ pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
         for dependent in tasks.waiting.get(task_id).cloned().unwrap_or_default() {
             tasks.agenda.unblock.entry(dependent).or_default().insert(task_id.clone());
         }
+    } else {
+        retell(tasks, task_id);
     }
     retire_from(tasks, task_id);
 }
@@ -37,6 +39,16 @@ pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
 pub(super) fn reopen(tasks: &mut Tasks, task_id: &TaskId) {
     tasks.ended.retain(|ended| ended != task_id);
     graph::rejoin(tasks, task_id);
+    retell(tasks, task_id);
+}
+
+/// Whoever waits for a task says what has become of it.
+fn retell(tasks: &mut Tasks, blocker: &TaskId) {
+    for dependent in tasks.waiting.get(blocker).cloned().unwrap_or_default() {
+        if tasks.get(&dependent).is_some_and(|task| task.row.status == TaskStatus::Blocked) {
+            tasks.agenda.retell.insert(dependent);
+        }
+    }
 }
 
 /// Retires a task that ended once nothing below it is open, and with it those above that ended and only stayed for it.

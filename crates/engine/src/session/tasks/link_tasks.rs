@@ -2,11 +2,11 @@
 
 use factum_model::Refusal;
 use factum_model::commands::{LinkTasks, LinkTasksResult};
-use factum_model::events::{EdgeChange, TaskBlocked, TaskDependencyUpdated};
-use factum_model::id::TaskId;
+use factum_model::events::{EdgeChange, TaskDependencyUpdated};
+use factum_model::id::{SubagentId, TaskId};
 use factum_model::task::*;
 
-use super::create_task::{BEHIND, open_blockers};
+use super::create_task::blocked;
 use super::draft::Draft;
 use super::fields::{check_artifacts, check_text};
 use super::graph::{cancelled_above, subtree, waits_for};
@@ -129,9 +129,7 @@ fn link_blocker(draft: &mut Draft<'_, '_>, from: &TaskId, to: &str, command: &Li
     // A draft has not asked to begin, and what was put aside stays there: it is blocked once it goes on.
     let asleep = matches!(task.row.status, TaskStatus::Draft | TaskStatus::Paused);
     if !done && !asleep && may_move(task.row.status, TaskStatus::Blocked) {
-        let blockers = open_blockers(draft, &to);
-        let fact = TaskBlocked { status: TaskStatus::Blocked, reason: Some(BEHIND.to_owned()), blockers };
-        draft.push(draft.scope(&to), fact);
+        blocked(draft, &to);
     }
     Ok(())
 }

@@ -57,7 +57,8 @@ impl PartialEq for Spill {
     }
 }
 
-/// What follows from facts and is not done yet: orders that spread, tasks that settle, and tasks whose blockers are done. Each line goes when
+/// What follows from facts and is not done yet: orders that spread, tasks that settle, tasks whose blockers
+/// are done, and those whose blockers never will be. Each line goes when
 /// its own fact is recorded, so however much there is, it is done in pieces and a crash forgets none of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Agenda {
@@ -69,6 +70,9 @@ pub(super) struct Agenda {
     /// Tasks that are being cancelled and wait for nothing any more.
     #[serde(default, skip_serializing_if = "OrdSet::is_empty")]
     pub(super) settle: OrdSet<TaskId>,
+    /// Blocked tasks of which something they wait for ended without completing, or began again: they say so.
+    #[serde(default, skip_serializing_if = "OrdSet::is_empty")]
+    pub(super) retell: OrdSet<TaskId>,
     /// Child agents of tasks that are cancelled.
     #[serde(default, skip_serializing_if = "OrdMap::is_empty")]
     pub(super) close: OrdMap<SubagentId, Order>,
@@ -224,7 +228,12 @@ impl Tasks {
 impl Agenda {
     pub(super) fn is_empty(&self) -> bool {
         let orders = self.cancel.is_empty() && self.pause.is_empty() && self.resume.is_empty();
-        orders && self.settle.is_empty() && self.unblock.is_empty() && self.close.is_empty() && self.stop.is_empty()
+        orders
+            && self.settle.is_empty()
+            && self.retell.is_empty()
+            && self.unblock.is_empty()
+            && self.close.is_empty()
+            && self.stop.is_empty()
     }
 
     /// Nothing is left to be done about a task that ended.
@@ -234,6 +243,7 @@ impl Agenda {
         self.resume.remove(task_id);
         self.unblock.remove(task_id);
         self.settle.remove(task_id);
+        self.retell.remove(task_id);
     }
 }
 

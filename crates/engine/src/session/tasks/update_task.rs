@@ -159,9 +159,7 @@ fn require_free(draft: &Draft<'_, '_>, task: &Task, status: TaskStatus) -> Resul
 fn accept(draft: &mut Draft<'_, '_>, task_id: &TaskId, task: &Task, by: String) {
     draft.push(draft.scope(task_id), TaskAccepted { status: TaskStatus::Accepted, accepted_by: by });
     if !task.blockers.is_empty() {
-        let blockers = super::create_task::open_blockers(draft, task_id);
-        let reason = Some(super::create_task::BEHIND.to_owned());
-        draft.push(draft.scope(task_id), TaskBlocked { status: TaskStatus::Blocked, reason, blockers });
+        super::create_task::blocked(draft, task_id);
     }
 }
 
