@@ -30,7 +30,7 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
     match fact {
         Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskRecalled(fact) => recall(tasks, &fact.record),
-        Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, fact, at),
+        Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, scope, fact, at),
         Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskDelegated(fact) => attempts::delegate(tasks, task_id, fact, at),
         // A run of a job's item is not the task's own.

@@ -64,7 +64,7 @@ pub(super) use given_away::call_back;
 pub use given_away::{GivenAway, give_away, task_of_call};
 pub(super) use helped::{helpers_settled, require_takes_helpers, spawned_edge};
 pub(super) use known::require_known;
-pub use link_tasks::{edge_of, link_tasks};
+pub use link_tasks::{Found, edge_of, link_tasks};
 pub use moves::{may_move, moves};
 pub use pause_task::pause_task;
 pub use peer_runs::observe_peer;

@@ -60,7 +60,9 @@ impl Board {
             "link_tasks" => {
                 let command: LinkTasks = parse(params);
                 let edge = self.edge(&command.from, &command.to, command.relationship)?;
-                self.told(|state, context| tasks::link_tasks(state, &rows, edge.as_ref(), &command, context))
+                let target = self.is_of_session(&command.to);
+                let found = |edge| tasks::Found { edge, target };
+                self.told(|state, context| tasks::link_tasks(state, &rows, found(edge.as_ref()), &command, context))
             }
             "unlink_tasks" => {
                 let command: UnlinkTasks = parse(params);
@@ -169,6 +171,16 @@ impl Board {
         let (from, to, relationship) = tasks::edge_of(from, to, relationship)?;
         let row = self.world.index.get(&tasks::keys::edge(ACCOUNT, from.as_str(), relationship, &to));
         Ok(row.map(|row| serde_json::from_slice(row).expect("an edge")))
+    }
+
+    /// Whether a run, a child agent or a thread that has left is in the index under this id.
+    fn is_of_session(&self, to: &str) -> bool {
+        let keys = [
+            to.parse().ok().map(|run_id| workers::keys::run(ACCOUNT, &run_id)),
+            to.parse().ok().map(|one| subagents::keys::subagent(ACCOUNT, &one)),
+            to.parse().ok().map(|thread_id| left_thread_key(ACCOUNT, &id("s1"), &thread_id)),
+        ];
+        keys.into_iter().flatten().any(|key| self.world.index.contains_key(&key))
     }
 
     // Looking.
