@@ -166,6 +166,18 @@ pub struct Limits {
     pub open_tasks_max: usize,
     /// Characters of a task's objective.
     pub task_objective_chars_max: usize,
+    /// Characters of a name in a task: its owner, assignee, kind and family, a worker, a native status, the category of an error, a counter.
+    pub task_name_chars_max: usize,
+    /// Characters of a text in a task: a reason, a summary, the message or the advice of an error.
+    pub task_text_chars_max: usize,
+    /// References in one list of a task: input, output, checkpoints; and categories that are not retried.
+    pub task_refs_max: usize,
+    /// Bytes of one such reference, and of the name of an artifact or of evidence.
+    pub task_ref_bytes_max: usize,
+    /// Bytes of what a task needs to complete, as JSON.
+    pub task_acceptance_bytes_max: usize,
+    /// Bytes of the names of a task's artifacts and evidence together.
+    pub task_artifact_bytes_max: usize,
     /// Edges of one task.
     pub task_edges_max: usize,
     /// Tasks from a root down to the lowest below it.
@@ -246,6 +258,12 @@ impl Default for Limits {
             model_rounds_max: 200,
             open_tasks_max: 250_000,
             task_objective_chars_max: 16_000,
+            task_name_chars_max: 256,
+            task_text_chars_max: 4_000,
+            task_refs_max: 64,
+            task_ref_bytes_max: 512,
+            task_acceptance_bytes_max: 64 << 10,
+            task_artifact_bytes_max: 128 << 10,
             task_edges_max: 100_000,
             task_depth_max: 200,
             task_attempts_max: 1_000,

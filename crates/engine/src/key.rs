@@ -72,6 +72,11 @@ impl<'a> KeyReader<'a> {
         std::str::from_utf8(text).ok()
     }
 
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     pub fn number(&mut self) -> Option<u64> {
         let (number, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;

@@ -22,6 +22,7 @@ mod inbound;
 mod load;
 mod messaging;
 mod options;
+mod pauses;
 mod peers;
 mod recover;
 mod runner;

@@ -16,6 +16,7 @@ use crate::cells::Cells;
 use crate::commit::{Accept, Actor};
 use crate::delegations::Drivers;
 use crate::options::ShellLimits;
+use crate::pauses;
 use crate::runtime::Runtime;
 
 pub(crate) type SessionCell = Cell<SessionState>;
@@ -162,13 +163,12 @@ impl Runtime {
             let actor = Actor { principal: TASKS, trace: &Trace::default(), through: None };
             let accept = Accept::default();
             // Whatever is in the way of a commit passes, or the store is closed and the next start carries on.
+            let mut failed = 0;
             while let Err(error) = runtime.execute(&account, &session_id, &actor, &accept, continue_tasks).await {
                 tracing::warn!(%session_id, %error, "tasks could not be carried on; trying again");
-                tokio::time::sleep(CARRY_ON_PAUSE).await;
+                tokio::time::sleep(pauses::growing(failed)).await;
+                failed += 1;
             }
         });
     }
 }
-
-/// The pause after a piece of work that could not be committed.
-const CARRY_ON_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);

@@ -3,7 +3,7 @@
 //! It serves tests of the layers above, and as the second witness when the embedded store is tested. It can hold back
 //! durability and can fail on demand, so that a test can look at the moments in between. It keeps nothing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -39,6 +39,8 @@ struct State {
     waiting: VecDeque<(Commit, Done)>,
     paused: bool,
     fail_next: bool,
+    refused: BTreeSet<String>,
+    refusals: usize,
     closed: bool,
     poison: Option<Arc<str>>,
     commits: Vec<StoredCommit>,
@@ -86,6 +88,21 @@ impl MemoryStore {
     /// The next commit's sync fails, which poisons the store.
     pub fn fail_next_sync(&self) {
         self.inner.state.lock().fail_next = true;
+    }
+
+    /// Refuses every commit to a stream from now on, as one that is too large.
+    pub fn refuse(&self, stream: &str) {
+        self.inner.state.lock().refused.insert(stream.to_owned());
+    }
+
+    /// Takes commits to the stream again.
+    pub fn accept(&self, stream: &str) {
+        self.inner.state.lock().refused.remove(stream);
+    }
+
+    /// How many commits were refused because somebody asked for that.
+    pub fn refusals(&self) -> usize {
+        self.inner.state.lock().refusals
     }
 
     fn end(&self) {
@@ -139,6 +156,10 @@ impl Inner {
 impl State {
     fn commit(&mut self, commit: Commit) -> Result<Receipt, AppendError> {
         limits::check(&commit)?;
+        if self.refused.contains(&*commit.stream) {
+            self.refusals += 1;
+            return Err(AppendError::TooLarge { what: "refused", actual: 1, limit: 0 });
+        }
         if std::mem::take(&mut self.fail_next) {
             self.poison = Some("the sync was made to fail".into());
         }

@@ -22,12 +22,13 @@ use crate::context::{Context, Decision};
 pub fn recover(state: &SessionState, context: &mut Context<'_>) -> Result<Decision<()>, Refusal> {
     let shell = require_session(state)?;
     let mut events = Vec::new();
+    let mut weight = tasks::Weight::default();
     for thread in &state.threads {
         match &thread.active {
             Some(turn) if turn.status(state) == Status::Running => {
                 let (scope, known) = (turn_scope(shell, &thread.thread_id, &turn.turn_id), events.len());
                 repair(turn, scope, context, &mut events);
-                tasks::turn_recovered(state, &turn.turn_id, context, &mut events);
+                tasks::turn_recovered(state, &turn.turn_id, &mut weight, context, &mut events);
                 jobs::turn_recovered(state, &turn.turn_id, context, &mut events);
                 // A repair that asks nothing changes nothing of how the turn's task stands: its owner may have said that.
                 if events[known..].iter().any(|event| matches!(event.fact, Fact::ActionRequired(_))) {

@@ -186,6 +186,18 @@ settings! {
         open_tasks_max: usize = EngineLimits::default().open_tasks_max;
         /// Characters of a task's objective.
         task_objective_chars_max: usize = EngineLimits::default().task_objective_chars_max;
+        /// Characters of a name in a task: its owner, assignee, kind and family, a worker, a native status, the category of an error, a counter.
+        task_name_chars_max: usize = EngineLimits::default().task_name_chars_max;
+        /// Characters of a text in a task: a reason, a summary, the message or the advice of an error.
+        task_text_chars_max: usize = EngineLimits::default().task_text_chars_max;
+        /// References in one list of a task: input, output, checkpoints; and categories that are not retried.
+        task_refs_max: usize = EngineLimits::default().task_refs_max;
+        /// Bytes of one such reference, and of the name of an artifact or of evidence.
+        task_ref_bytes_max: usize = EngineLimits::default().task_ref_bytes_max;
+        /// Bytes of what a task needs to complete, as JSON.
+        task_acceptance_bytes_max: usize = EngineLimits::default().task_acceptance_bytes_max;
+        /// Bytes of the names of a task's artifacts and evidence together.
+        task_artifact_bytes_max: usize = EngineLimits::default().task_artifact_bytes_max;
         /// Edges of one task.
         task_edges_max: usize = EngineLimits::default().task_edges_max;
         /// Tasks from a root down to the lowest below it.

@@ -96,7 +96,7 @@ macro_rules! facts {
                 }
             }
 
-            pub(crate) fn payload(&self) -> Payload<'_> {
+            pub fn payload(&self) -> impl Serialize + '_ {
                 Payload(self)
             }
         }

@@ -159,6 +159,9 @@ wire! {
         pub origin_task_id: Option<TaskId>,
         /// Until when work under way may settle by itself.
         pub settle_by: Option<Timestamp>,
+        /// Whether what has not begun below it is cancelled too, wherever the order itself ends. It was not in older versions.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub ends_unbegun: bool,
     }
 
     /// The task ended because somebody wanted it to.

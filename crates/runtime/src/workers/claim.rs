@@ -176,7 +176,10 @@ impl Runtime {
     fn asked(&self, command: &ClaimRuns) -> Result<Asked, Refusal> {
         let limits = &self.0.shell;
         let max = command.max.map_or(1, |max| max as usize);
-        if !(1..=limits.claim_runs_max).contains(&max) {
+        if max == 0 {
+            return Err(Refusal::invalid("max is how many runs to claim: at least 1"));
+        }
+        if max > limits.claim_runs_max {
             return Err(Refusal::limit("claim_runs", max as u64, limits.claim_runs_max as u64));
         }
         let lease = command.lease_ms.map_or(LEASE, Duration::from_millis);

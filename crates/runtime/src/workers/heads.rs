@@ -102,6 +102,7 @@ mod tests {
             capabilities: vec!["gpu".to_owned()],
             priority: Priority::Normal,
             since: Timestamp::from_second(second).expect("a time"),
+            sequence: 1,
             run_id: "run_1".parse().expect("an id"),
         };
         keys::ready(&ready).into()

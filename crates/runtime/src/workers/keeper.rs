@@ -1,17 +1,17 @@
 //! The keeper of leases: one task that sleeps until the next one runs out, and has the engine record what follows.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use factum_engine::session::SessionState;
-use factum_engine::session::workers::{expire_lease, keys};
-use factum_model::{ErrorCode, Trace};
+use factum_engine::session::workers::{LATE_REPORT, expire_lease, keys};
+use factum_model::{ErrorCode, Refusal, Trace};
 use factum_store::{Direction, ReadError, Scan};
 use futures::StreamExt;
 use tokio::time::Instant;
 
 use super::leases::Due;
 use crate::commit::{Accept, Actor};
+use crate::pauses;
 use crate::runtime::Runtime;
 
 /// Who acts when a lease runs out.
@@ -20,15 +20,13 @@ const KEEPER: &str = "runtime://leases";
 const PAGE: usize = 256;
 /// How many are recorded at the same time.
 const PARALLEL: usize = 32;
-/// When a lease that could not be ended is tried again, and leases that could not be listed.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// Keeps leases until the runtime closes.
 pub(crate) async fn keep(runtime: Runtime) {
     begin_again(&runtime).await;
     let leases = &runtime.0.workers.leases;
     loop {
-        let (due, next) = leases.due(Instant::now(), PAUSE, PAGE);
+        let (due, next) = leases.due(Instant::now(), PAGE);
         if !due.is_empty() {
             futures::stream::iter(due).for_each_concurrent(PARALLEL, |due| expire(&runtime, due)).await;
             continue;
@@ -56,14 +54,20 @@ async fn expire(runtime: &Runtime, due: Due) {
             tracing::info!(session_id = %due.session_id, run_id = %due.run_id, "a lease ran out");
             runtime.0.workers.leases.settled(&due);
         }
-        Err(refusal) => {
-            tracing::warn!(run_id = %due.run_id, %refusal, "a lease ran out and that could not be recorded");
-            // A trouble of the store passes: the lease stays due and is tried again. Any other refusal would be the same again.
-            if !matches!(refusal.code, ErrorCode::Unavailable | ErrorCode::Internal) {
-                runtime.0.workers.leases.settled(&due);
-            }
+        // Nobody holds it any more.
+        Err(refusal) if is_over(&refusal) => runtime.0.workers.leases.settled(&due),
+        // It stays due and is tried again, for as long as it takes. Said once.
+        Err(refusal) if due.tries == 0 => {
+            tracing::error!(session_id = %due.session_id, run_id = %due.run_id, %refusal, "a lease ran out and that could not be recorded; it is tried again");
         }
+        Err(_) => {}
     }
+}
+
+/// Whether there is no such lease: its run ended or is held otherwise, or its session is not there.
+fn is_over(refusal: &Refusal) -> bool {
+    let cause = refusal.details.get("cause").and_then(|cause| cause.as_str());
+    refusal.code == ErrorCode::NotFound || cause == Some(LATE_REPORT)
 }
 
 /// Every lease of the index has its whole time again.
@@ -75,7 +79,7 @@ async fn begin_again(runtime: &Runtime) {
             Err(ReadError::Closed) => return,
             Err(error) => {
                 tracing::error!(%error, "leases could not be listed");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(pauses::FIRST).await;
                 continue;
             }
         };

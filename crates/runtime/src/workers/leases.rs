@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::pauses;
+
 /// Account and run.
 pub(super) type Key = (String, RunId);
 
@@ -21,6 +23,8 @@ pub(super) struct Due {
     pub(super) run_id: RunId,
     pub(super) session_id: SessionId,
     pub(super) token: u64,
+    /// How often recording that was tried.
+    pub(super) tries: u32,
 }
 
 #[derive(Default)]
@@ -39,8 +43,8 @@ struct Deadlines {
 struct Lease {
     row: LeaseRow,
     deadline: Instant,
-    /// Its time was over. It is not kept any more, also where recording that takes more than one try.
-    over: bool,
+    /// How often it was tried to record that its time was over. From the first on it is not kept any more.
+    tries: u32,
 }
 
 impl Leases {
@@ -61,13 +65,13 @@ impl Leases {
 
     /// Moves the deadline. False where the time was over: then it is too late, even if nobody has recorded it yet.
     pub(super) fn keep(&self, key: Key, row: LeaseRow) -> bool {
-        let over = |known: &Lease| known.over && known.row.token == row.token;
+        let over = |known: &Lease| known.tries > 0 && known.row.token == row.token;
         self.begin_if(key, |known| (!known.is_some_and(over)).then(|| row.clone()))
     }
 
     /// The same for one of which only the token is known. Without effect where it is not held with that one.
     pub(super) fn keep_if_held(&self, key: Key, token: u64) {
-        let held = |known: &&Lease| known.row.token == token && !known.over;
+        let held = |known: &&Lease| known.row.token == token && known.tries == 0;
         self.begin_if(key, |known| known.filter(held).map(|known| known.row.clone()));
     }
 
@@ -76,14 +80,15 @@ impl Leases {
         let mut deadlines = self.deadlines.lock();
         let Some(row) = wanted(deadlines.leases.get(&key)) else { return false };
         let deadline = Instant::now() + Duration::from_millis(row.lease_ms);
-        if deadlines.set(key, Lease { row, deadline, over: false }) {
+        if deadlines.set(key, Lease { row, deadline, tries: 0 }) {
             self.sooner.notify_one();
         }
         true
     }
 
-    /// Those whose time is over, and when the next one's is. They come again after `retry` unless they end before.
-    pub(super) fn due(&self, now: Instant, retry: Duration, max: usize) -> (Vec<Due>, Option<Instant>) {
+    /// Those whose time is over, and when the next one's is. They come again after a
+    /// pause that grows, unless they end before.
+    pub(super) fn due(&self, now: Instant, max: usize) -> (Vec<Due>, Option<Instant>) {
         let mut deadlines = self.deadlines.lock();
         let mut due = Vec::new();
         while let Some((at, key)) = deadlines.by_time.first()
@@ -92,14 +97,16 @@ impl Leases {
         {
             let key = key.clone();
             let Some(lease) = deadlines.leases.get(&key) else { break };
-            let row = lease.row.clone();
+            let (row, tries) = (lease.row.clone(), lease.tries);
             due.push(Due {
                 account: key.0.clone(),
                 run_id: key.1.clone(),
                 session_id: row.session_id.clone(),
                 token: row.token,
+                tries,
             });
-            deadlines.set(key, Lease { row, deadline: now + retry, over: true });
+            let deadline = now + pauses::growing(tries);
+            deadlines.set(key, Lease { row, deadline, tries: tries.saturating_add(1) });
         }
         (due, deadlines.by_time.first().map(|(at, _)| *at))
     }

@@ -71,6 +71,7 @@ mod tests {
             capabilities: Vec::new(),
             priority: Priority::Normal,
             since: Timestamp::UNIX_EPOCH,
+            sequence: 1,
             run_id: "run_1".parse().unwrap(),
         })
     }

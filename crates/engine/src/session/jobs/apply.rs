@@ -183,7 +183,15 @@ fn hand_out(job: &mut Job, event: &Event, number: u64, attempt_count: u32, by: B
         item.attempts = attempt_count;
         begun(&mut job.record.progress);
     }
-    job.hands.push(Hand { item, run_id, attempt_id, since: event.timestamp, by, result: None });
+    job.hands.push(Hand {
+        item,
+        run_id,
+        attempt_id,
+        since: event.timestamp,
+        sequence: event.sequence,
+        by,
+        result: None,
+    });
 }
 
 /// An agent begins an item in the commit that hands it out; a worker claims one that was ready.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::index::{TimerKind, keys as session_keys, put};
 use super::super::state::Shell;
-use super::super::workers::{RunRow, keys as run_keys, lease_row, ready_row};
+use super::super::workers::{Ready, RunRow, keys as run_keys, lease_row, ready_row};
 use super::item_rows::item_row;
 use super::state::{By, Job, Jobs};
 use crate::key::{IndexChange, Key};
@@ -64,6 +64,12 @@ pub mod keys {
 
     pub(super) fn newest_first(prefix: Vec<u8>, at: factum_model::Timestamp, id: &str) -> Vec<u8> {
         [prefix, Key::bare().instant_reversed(at).text(id).into_bytes()].concat()
+    }
+
+    /// The same, also among those of one session that are of the same instant.
+    pub(super) fn newest_job_first(prefix: Vec<u8>, row: &JobRow) -> Vec<u8> {
+        let key = Key::bare().instant_reversed(row.record.created_at).number(u64::MAX - row.created_sequence);
+        [prefix, key.text(row.record.job_id.as_str()).into_bytes()].concat()
     }
 }
 
@@ -181,7 +187,7 @@ impl RowDiff {
             if self.created.contains(job_id) {
                 let line = JobLine { job_id: (*job_id).clone() };
                 for prefix in [keys::jobs_of(account), keys::jobs_in(account, &shell.session_id)] {
-                    put(changes, keys::newest_first(prefix, row.record.created_at, job_id.as_str()), &line);
+                    put(changes, keys::newest_job_first(prefix, row), &line);
                 }
             }
         }
@@ -281,7 +287,8 @@ fn waiting(job: &Job, shell: &Shell, rows: &mut Waiting) {
             By::Ready if job.stopping.is_some() => continue,
             By::Ready => {
                 let needs = &job.record.execution.required_capabilities;
-                ready_row(shell, queue, needs, Priority::Normal, hand.since, &hand.run_id)
+                let since = Ready { at: hand.since, sequence: hand.sequence };
+                ready_row(shell, queue, needs, Priority::Normal, since, &hand.run_id)
             }
         };
         rows.extend([row]);

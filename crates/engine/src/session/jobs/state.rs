@@ -99,6 +99,9 @@ pub(super) struct Hand {
     pub(super) run_id: RunId,
     pub(super) attempt_id: AttemptId,
     pub(super) since: Timestamp,
+    /// Of the fact that handed it out; 0 where an older version kept none.
+    #[serde(default)]
+    pub(super) sequence: u64,
     pub(super) by: By,
     /// What its worker said it came to.
     #[serde(default)]

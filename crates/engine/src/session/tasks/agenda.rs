@@ -5,6 +5,7 @@ use factum_model::id::TaskId;
 use factum_model::task::*;
 use factum_model::{NewEvent, Refusal};
 
+use super::create_task::blocked;
 use super::draft::Draft;
 use super::start_task::{Start, start};
 use super::state::Since;
@@ -34,14 +35,15 @@ pub(in super::super) fn carry_on(
     Draft::begin(state, &shell.session_id, &[], events, context).finish(|_| ()).events
 }
 
-/// How many facts one commit may have when another step is taken. A step may end everything above the task it ends.
+/// How many facts one commit may have when another step is taken. A step may complete everything above the task it ends.
 const EVENTS_MAX: usize = 1_000;
 
 pub(super) fn work_off(draft: &mut Draft<'_, '_>) {
     // What is above ends before what is behind begins, in whatever order the two are reached.
     draft.settle();
     for _ in 0..REACH_MAX {
-        if draft.events.len() >= EVENTS_MAX || !step(draft) {
+        // Nothing is weighed where nothing follows.
+        if draft.tasks.agenda.is_empty() || draft.events.len() >= EVENTS_MAX || draft.is_full() || !step(draft) {
             return;
         }
         draft.settle();
@@ -50,7 +52,9 @@ pub(super) fn work_off(draft: &mut Draft<'_, '_>) {
 
 fn step(draft: &mut Draft<'_, '_>) -> bool {
     let agenda = &draft.tasks.agenda;
-    if let Some((task_id, order)) = agenda.cancel.get_min().cloned() {
+    if let Some(task_id) = agenda.settle.get_min().cloned() {
+        draft.settle_one(&task_id);
+    } else if let Some((task_id, order)) = agenda.cancel.get_min().cloned() {
         super::cancel_task::cancel(draft, &task_id, &order, true);
     } else if let Some((task_id, order)) = agenda.pause.get_min().cloned() {
         super::pause_task::pause(draft, &task_id, &order, true);
@@ -62,6 +66,8 @@ fn step(draft: &mut Draft<'_, '_>) -> bool {
             satisfied(draft, &blocker, &task_id);
         }
         start_unblocked(draft, &task_id);
+    } else if let Some(task_id) = agenda.retell.get_min().cloned() {
+        blocked(draft, &task_id);
     } else {
         return false;
     }

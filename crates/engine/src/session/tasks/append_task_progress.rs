@@ -7,6 +7,7 @@ use factum_model::id::RunId;
 use factum_model::task::{OutputOffset, Progress, TaskRow};
 
 use super::draft::Draft;
+use super::fields::{check_name, check_ref};
 use super::start_task::refuse_move;
 use super::state::Task;
 use crate::context::{Context, Decision, check};
@@ -20,6 +21,7 @@ pub fn append_task_progress(
     context: &mut Context<'_>,
 ) -> Result<Decision<TaskResult>, Refusal> {
     check_progress(&command.progress, context)?;
+    check_name("native_status", command.native_status.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if !task.is_open() {
@@ -51,6 +53,12 @@ pub(super) fn check_progress(progress: &Progress, context: &Context<'_>) -> Resu
     }
     check("progress_counters", progress.counters.len(), ENTRIES_MAX)?;
     check("progress_outputs", progress.output_refs.len(), ENTRIES_MAX)?;
+    for name in progress.counters.keys() {
+        check_name("counters", Some(name), context.limits)?;
+    }
+    for output in &progress.output_refs {
+        check_ref("output_refs", &output.output_ref, context.limits)?;
+    }
     let text = progress.summary.as_deref().map_or(0, str::len) + progress.current_step.as_deref().map_or(0, str::len);
     check("metadata_bytes", text, context.limits.metadata_bytes_max)
 }

@@ -30,11 +30,11 @@ pub(super) fn apply_fact(tasks: &mut Tasks, scope: &Scope, fact: &Fact, at: Time
     match fact {
         Fact::TaskCreated(fact) => create(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskRecalled(fact) => recall(tasks, &fact.record),
-        Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, fact, at),
-        Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at),
+        Fact::TaskDependencyUpdated(fact) => graph::apply_edge(tasks, scope, fact, at),
+        Fact::TaskAttemptStarted(fact) => attempts::start(tasks, task_id, scope, fact, at, sequence),
         Fact::TaskDelegated(fact) => attempts::delegate(tasks, task_id, fact, at),
         // A run of a job's item is not the task's own.
-        Fact::RunReleased(_) if scope.job_id.is_none() => attempts::release(tasks, task_id, at),
+        Fact::RunReleased(_) if scope.job_id.is_none() => attempts::release(tasks, task_id, at, sequence),
         Fact::TaskAttemptCompleted(fact) => attempts::complete(tasks, task_id, fact, at),
         Fact::TaskAttemptFailed(fact) => attempts::fail(tasks, task_id, fact, at),
         fact => {
@@ -159,10 +159,15 @@ fn change(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &Fact, at: T
         Fact::TaskWaiting(fact) => {
             row.status_reason = fact.reason.clone();
             fact.native_status.clone_into_some(&mut row.native_status);
+            // Where its run says so, somebody is asked; an owner who says so may still be waited for in vain.
+            if asks(fact.status) && task.open_run().is_some_and(|run| scope.run_id.as_ref() == Some(&run.run_id)) {
+                clock::ask(task);
+            }
             fact.status
         }
         Fact::TaskBlocked(fact) => {
             row.status_reason = fact.reason.clone();
+            tasks.agenda.retell.remove(task_id);
             fact.status
         }
         // An order that only passes by on its way down changes nothing here.
@@ -332,9 +337,17 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
     if before == status {
         return;
     }
+    if before == TaskStatus::Blocked {
+        tasks.agenda.retell.remove(task_id);
+    }
+    let Some(task) = tasks.get_mut(task_id) else { return };
     if before == TaskStatus::Paused {
         task.paused_from = None;
         clock::go_on(task, at);
+    }
+    let at_work = matches!(status, TaskStatus::Running | TaskStatus::Preparing);
+    if at_work && (asks(before) || before == TaskStatus::Paused) {
+        clock::answered(task, at);
     }
     if let Some(count) = tasks.counts.get_mut(&before) {
         *count = count.saturating_sub(1);
@@ -351,6 +364,11 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
     }
 }
 
+/// Whether somebody has to say something.
+fn asks(status: TaskStatus) -> bool {
+    matches!(status, TaskStatus::WaitingInput | TaskStatus::WaitingPermission)
+}
+
 /// Puts on the agenda what an order asks of others, and strikes out what this fact does of it.
 fn spread(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact) {
     let (by, reason, propagation, origin) = match fact {
@@ -359,8 +377,10 @@ fn spread(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact) {
         Fact::TaskResumed(fact) => (&fact.resumed_by, &fact.reason, fact.propagation, &fact.origin_task_id),
         _ => return,
     };
+    let unbegun =
+        matches!(fact, Fact::TaskCancelRequested(fact) if fact.ends_unbegun) && propagation == Propagation::None;
     let below = match propagation {
-        Propagation::None => None,
+        Propagation::None => unbegun.then_some(Propagation::None),
         Propagation::Children => Some(Propagation::None),
         Propagation::Descendants => Some(Propagation::Descendants),
     };
@@ -377,11 +397,15 @@ fn spread(tasks: &mut Tasks, task_id: &TaskId, fact: &Fact) {
         by: by.clone(),
         reason: reason.clone(),
         propagation: below.unwrap_or_default(),
+        unbegun,
     };
     for child in &children {
-        list.insert(child.clone(), order.clone());
+        // An order that asks for more stays.
+        if !unbegun || !list.contains_key(child) {
+            list.insert(child.clone(), order.clone());
+        }
     }
-    if matches!(fact, Fact::TaskCancelRequested(_)) && below.is_some() {
+    if matches!(fact, Fact::TaskCancelRequested(_)) && below.is_some() && !unbegun {
         stop_helpers(tasks, task_id, &order);
     }
     // Whoever pauses means it: an older order to go on that is still on its way down stops where this one comes.

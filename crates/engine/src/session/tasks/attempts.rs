@@ -9,7 +9,14 @@ use factum_model::{Scope, Timestamp};
 use super::clock;
 use super::state::{Spilled, Task, Tasks};
 
-pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskAttemptStarted, at: Timestamp) {
+pub(super) fn start(
+    tasks: &mut Tasks,
+    task_id: &TaskId,
+    scope: &Scope,
+    fact: &TaskAttemptStarted,
+    at: Timestamp,
+    sequence: u64,
+) {
     let Some((run_id, attempt_id)) = scope.run_id.clone().zip(scope.attempt_id.clone()) else { return };
     let running = fact.status == AttemptStatus::Running;
     let attempt = Attempt {
@@ -39,6 +46,7 @@ pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &T
     task.row.recoveries += u32::from(fact.cause == AttemptCause::CrashRecovery);
     task.due.retry = None;
     task.ready_since = (!running && fact.execution.queue.is_some()).then_some(at);
+    task.ready_sequence = if task.ready_since.is_some() { sequence } else { 0 };
     if running {
         clock::begin(task, at);
     }
@@ -53,7 +61,7 @@ pub(super) fn start(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &T
 pub(super) fn delegate(tasks: &mut Tasks, task_id: &TaskId, fact: &TaskDelegated, at: Timestamp) {
     let (Some(task), Some(lease)) = (tasks.get_mut(task_id), &fact.lease) else { return };
     task.lease = Some(lease.clone());
-    task.ready_since = None;
+    (task.ready_since, task.ready_sequence) = (None, 0);
     if let Some(attempt) = &mut task.row.attempt {
         attempt.status = AttemptStatus::Running;
         attempt.worker = Some(fact.delegate_ref.clone());
@@ -76,10 +84,10 @@ pub(super) fn turn_began(task: &mut Task, at: Timestamp) {
 }
 
 /// A worker gave it back.
-pub(super) fn release(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
+pub(super) fn release(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp, sequence: u64) {
     let Some(task) = tasks.get_mut(task_id) else { return };
     task.lease = None;
-    task.ready_since = Some(at);
+    (task.ready_since, task.ready_sequence) = (Some(at), sequence);
     clock::stop(task);
     if task.paused_from.is_some() {
         task.paused_from = Some(TaskStatus::Queued);
@@ -133,7 +141,7 @@ fn close<'a>(
     }
     let task = tasks.get_mut(task_id)?;
     task.lease = None;
-    task.ready_since = None;
+    (task.ready_since, task.ready_sequence) = (None, 0);
     task.due.cancel = None;
     clock::stop(task);
     let attempt = task.row.attempt.as_mut()?;

@@ -1,4 +1,5 @@
-//! `cancel_task`: records that somebody wants a task to end. What runs settles first, and nothing is added below it.
+//! `cancel_task`: records that somebody wants a task to end. What runs settles first, and nothing is added or begins below it:
+//! what has not begun there is cancelled with it, however far the order reaches.
 
 use factum_model::Refusal;
 use factum_model::commands::{CancelTask, PropagatedTaskResult};
@@ -10,6 +11,7 @@ use factum_model::value::{Failure, Status};
 use super::agent_turn::stop_turn;
 use super::clock::later;
 use super::draft::Draft;
+use super::fields::check_text;
 use super::finish_attempt::{Leavings, attempt_failed};
 use super::moves::may_move;
 use super::propagated::answer;
@@ -25,6 +27,7 @@ pub fn cancel_task(
     command: &CancelTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if task.row.status == TaskStatus::Cancelling {
@@ -40,6 +43,7 @@ pub fn cancel_task(
         by: draft.context.caller.to_owned(),
         reason: command.reason.clone(),
         propagation: command.propagation,
+        unbegun: false,
     };
     cancel(&mut draft, &command.task_id, &order, false);
     Ok(answer(draft, &command.task_id))
@@ -49,17 +53,20 @@ pub fn cancel_task(
 /// worker or assignee is told and has some time.
 pub(super) fn cancel(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order, spreading: bool) {
     let Some(task) = draft.tasks.get(task_id).cloned() else { return };
-    let moves = may_move(task.row.status, TaskStatus::Cancelling);
+    let passed_by = order.unbegun && task.has_begun();
+    let moves = may_move(task.row.status, TaskStatus::Cancelling) && !passed_by;
     let running = task.open_run().filter(|attempt| attempt.status == AttemptStatus::Running);
+    let reason = order.reason.clone().or_else(|| order.unbegun.then(|| UNBEGUN.to_owned()));
     let grace = draft.context.limits.task_cancel_grace_ms;
     let fact = TaskCancelRequested {
         status: if moves { TaskStatus::Cancelling } else { task.row.status },
         requested_by: order.by.clone(),
-        reason: order.reason.clone(),
+        reason: reason.clone(),
         propagation: order.propagation,
         origin_task_id: spreading.then(|| order.origin.clone()),
         // Also where a worker holds it: a lease that is kept alive has no end of its own.
         settle_by: running.filter(|_| moves).map(|_| later(draft.context.now, grace)),
+        ends_unbegun: true,
     };
     draft.push(draft.scope(task_id), fact);
     if !moves {
@@ -84,12 +91,14 @@ pub(super) fn cancel(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
             attempt_failed(draft, task_id, AttemptStatus::Cancelled, cancelled(order), Leavings::default());
         }
         (None, None) if draft.tasks.open_below(task_id) == 0 => {
-            let (by, reason) = (order.by.clone(), order.reason.clone());
-            draft.cancelled(task_id, &by, reason);
+            draft.cancelled(task_id, &order.by, reason);
         }
         (None, None) => {}
     }
 }
+
+/// Why a task is cancelled that nobody asked to cancel.
+const UNBEGUN: &str = "a task above it was cancelled before it began";
 
 fn cancelled(order: &Order) -> Failure {
     let message = order.reason.clone().unwrap_or_else(|| "the task was cancelled".to_owned());

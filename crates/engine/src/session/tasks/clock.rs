@@ -1,8 +1,8 @@
 //! The time of an attempt: how long it may take, and how long it may say nothing. It runs from when somebody works on it,
-//! and stands still while the task is paused.
+//! and stands still while the task is paused. Its silence does not count while somebody is asked on its behalf.
 
 use factum_model::Timestamp;
-use factum_model::task::{RetryPolicy, TaskStatus};
+use factum_model::task::{AttemptStatus, RetryPolicy, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::state::Task;
@@ -40,6 +40,20 @@ pub(super) fn heard(task: &mut Task, at: Timestamp) {
 /// Nobody works on it any more.
 pub(super) fn stop(task: &mut Task) {
     (task.due.timeout, task.due.inactivity, task.left) = (None, None, None);
+}
+
+/// Somebody is asked, and until they answer nothing is expected of whoever works on it.
+pub(super) fn ask(task: &mut Task) {
+    task.due.inactivity = None;
+}
+
+/// Nobody is asked any more: from here on it may say nothing for as long as at the beginning.
+pub(super) fn answered(task: &mut Task, at: Timestamp) {
+    let runs = task.open_run().is_some_and(|attempt| attempt.status == AttemptStatus::Running);
+    let silence = policy(task).and_then(|policy| policy.inactivity_timeout_ms).filter(|_| runs);
+    if let Some(ms) = silence.filter(|_| task.due.inactivity.is_none()) {
+        task.due.inactivity = Some(later(at, ms));
+    }
 }
 
 /// The task is put aside.

@@ -9,13 +9,14 @@ use factum_model::task::*;
 use super::append_task_progress::require_run;
 use super::apply::remember;
 use super::draft::Draft;
+use super::fields::{check_acceptance, check_artifacts, check_name, check_refs, check_text};
 use super::finish_attempt::settle_cancelled;
 use super::reconcile;
 use super::start_task::require_move;
 use crate::context::{Context, Decision, check};
 use crate::session::state::SessionState;
 
-/// How many artifacts, evidence or outputs one completion names.
+/// How many artifacts or evidence one completion names.
 const NAMES_MAX: usize = 256;
 
 pub fn complete_task(
@@ -26,7 +27,9 @@ pub fn complete_task(
 ) -> Result<Decision<TaskResult>, Refusal> {
     check("artifacts", command.artifacts.len(), NAMES_MAX)?;
     check("evidence_refs", command.evidence_refs.len(), NAMES_MAX)?;
-    check("output_refs", command.output_refs.len(), NAMES_MAX)?;
+    check_refs("output_refs", &command.output_refs, context.limits)?;
+    check_text("summary", command.summary.as_deref(), context.limits)?;
+    check_name("native_status", command.native_status.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task_id = &command.task_id;
     let task = draft.require(task_id)?;
@@ -40,7 +43,10 @@ pub fn complete_task(
     }
     if !command.criteria.is_empty() {
         reconcile::settle_criteria(told.row.acceptance.get_or_insert_default(), &command.criteria)?;
+        check_acceptance(told.row.acceptance.as_ref(), draft.context.limits)?;
     }
+    let named = command.artifacts.iter().chain(&command.evidence_refs).map(String::as_str);
+    check_artifacts(&task.row, named, draft.context.limits)?;
     // Whoever holds the run may end it by this; so may anybody where nobody holds it and no agent is at work. What a peer
     // does ends with the peer.
     let held = task.lease.is_some() || task.open_run().is_some_and(|attempt| attempt.turn_id.is_some());

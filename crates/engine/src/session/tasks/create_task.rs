@@ -10,6 +10,7 @@ use factum_model::value::Metadata;
 use factum_model::{ErrorCode, NewEvent, Refusal};
 
 use super::draft::Draft;
+use super::fields;
 use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, refuse_cycle, room};
 use super::start_task::{Start, start};
@@ -48,11 +49,9 @@ pub fn create_task(
     check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
     let root = place(&mut draft, command)?;
     draft.push(scope(&draft, &task_id, command), created(&draft, status, root, command));
-    let blocked = block(&mut draft, &task_id, command)?;
-    if blocked && status != TaskStatus::Draft {
-        let blockers = open_blockers(&draft, &task_id);
-        let fact = TaskBlocked { status: TaskStatus::Blocked, reason: Some(BEHIND.to_owned()), blockers };
-        draft.push(draft.scope(&task_id), fact);
+    let waits = block(&mut draft, &task_id, command)?;
+    if waits && status != TaskStatus::Draft {
+        blocked(&mut draft, &task_id);
     } else if status == TaskStatus::Queued {
         start(&mut draft, &task_id, Start::default())?;
     }
@@ -65,8 +64,29 @@ pub fn create_task(
     }))
 }
 
-/// Why a task is blocked that waits for others.
-pub(super) const BEHIND: &str = "waits for other tasks to complete";
+/// Records that a task waits for others, and for which.
+pub(super) fn blocked(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
+    let (blockers, reason) = (open_blockers(draft, task_id), Some(behind(draft, task_id)));
+    draft.push(draft.scope(task_id), TaskBlocked { status: TaskStatus::Blocked, reason, blockers });
+}
+
+/// Why a task is blocked that waits for others. One that waits for what ended without completing does not go on by itself.
+fn behind(draft: &Draft<'_, '_>, task_id: &TaskId) -> String {
+    let blockers = draft.tasks.get(task_id).map(|task| &task.blockers);
+    // What is open is in the state, so one that left it ended.
+    let ended = |blocker: &&TaskId| draft.tasks.get(blocker).is_none_or(|task| !task.is_open());
+    let Some(blocker) = blockers.and_then(|blockers| blockers.keys().find(ended)) else {
+        return "waits for other tasks to complete".to_owned();
+    };
+    let (how, retry) = match draft.peek(blocker).map(|row| row.status) {
+        Ok(TaskStatus::Failed) => ("failed", true),
+        Ok(TaskStatus::TimedOut) => ("timed out", true),
+        Ok(TaskStatus::Cancelled) => ("was cancelled", false),
+        _ => ("ended without completing", false),
+    };
+    let retry = if retry { "retry_task tries that again, " } else { "" };
+    format!("waits for {blocker}, which {how}; {retry}unlink_tasks lets this one go on without it")
+}
 
 fn check_fields(command: &CreateTask, context: &Context<'_>) -> Result<(), Refusal> {
     let limits = context.limits;
@@ -78,8 +98,20 @@ fn check_fields(command: &CreateTask, context: &Context<'_>) -> Result<(), Refus
     check("task_objective_chars", command.objective.chars().count(), limits.task_objective_chars_max)?;
     check("task_edges", command.blocked_by.len(), limits.task_edges_max)?;
     crate::session::workers::check_execution(&command.execution)?;
-    super::fields::check_policy(command.retry_policy.as_ref())?;
-    super::fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
+    fields::check_policy(command.retry_policy.as_ref(), limits)?;
+    for (field, name) in [
+        ("owner", &command.owner),
+        ("assignee", &command.assignee),
+        ("task_kind", &command.task_kind),
+        ("task_family", &command.task_family),
+        ("agent", &command.execution.agent),
+    ] {
+        fields::check_name(field, name.as_deref(), limits)?;
+    }
+    fields::check_refs("input_refs", &command.input_refs, limits)?;
+    fields::check_acceptance(command.acceptance.as_ref(), limits)?;
+    fields::check_profile(command.task_profile.as_ref(), limits)?;
+    fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
 }
 
 fn initial_status(command: &CreateTask) -> Result<TaskStatus, Refusal> {

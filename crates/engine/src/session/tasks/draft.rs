@@ -12,6 +12,7 @@ use factum_model::{Fact, NewEvent, Refusal, Scope};
 use super::apply::apply_fact;
 use super::reconcile;
 use super::state::{Task, Tasks, is_open};
+use super::weight::{REACH_BYTES_MAX, Weight};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
 
@@ -25,6 +26,7 @@ pub(super) struct Draft<'a, 'c> {
     recalled: &'a [TaskRow],
     /// Tasks that ended; what is above them may be able to end too.
     ended: Vec<TaskId>,
+    weight: Weight,
 }
 
 impl<'a, 'c> Draft<'a, 'c> {
@@ -40,7 +42,16 @@ impl<'a, 'c> Draft<'a, 'c> {
         for (event, sequence) in events.iter().zip(state.sequence + context.prelude + 1..) {
             apply_fact(&mut tasks, &event.scope, &event.fact, context.now, sequence);
         }
-        Self { state, session_id: session_id.clone(), tasks, context, events, recalled, ended: Vec::new() }
+        Self {
+            state,
+            session_id: session_id.clone(),
+            tasks,
+            context,
+            events,
+            recalled,
+            ended: Vec::new(),
+            weight: Weight::up_to(REACH_BYTES_MAX),
+        }
     }
 
     /// Decides about a session that exists.
@@ -154,6 +165,11 @@ impl<'a, 'c> Draft<'a, 'c> {
         self.ended.push(task_id.clone());
     }
 
+    /// Whether the commit has as much as it may before anything else follows by itself.
+    pub(super) fn is_full(&mut self) -> bool {
+        self.weight.is_full(&self.tasks, &self.events)
+    }
+
     /// Does what follows by itself, up to a bound; the rest stays on the agenda.
     pub(super) fn finish<T>(mut self, output: impl FnOnce(&Self) -> T) -> Decision<T> {
         super::agenda::work_off(&mut self);
@@ -181,9 +197,12 @@ impl<'a, 'c> Draft<'a, 'c> {
         if !task.is_open() {
             // It ended before what was below it did; what is above it waited for both.
             self.over(task_id);
-        } else if task.row.status == TaskStatus::Cancelling && task.open_run().is_none() {
+        } else if task.only_settles() {
             let reason = task.row.status_reason.clone();
-            self.cancelled(task_id, "runtime://tasks", reason);
+            // What there is no room for is on the agenda.
+            if !self.is_full() {
+                self.cancelled(task_id, "runtime://tasks", reason);
+            }
         } else if reconcile::completes_by_itself(self.state, &self.tasks, task) {
             let fact = reconcile::completion(&self.tasks, task, "runtime://tasks");
             self.completed(task_id, fact);

@@ -13,7 +13,7 @@ use super::state::{ENDED_KEPT_MAX, Spilled, Tasks};
 pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
     let Some(task) = tasks.get_mut(task_id) else { return };
     task.row.ended_at = Some(at);
-    task.ready_since = None;
+    (task.ready_since, task.ready_sequence) = (None, 0);
     task.lease = None;
     task.due = Default::default();
     task.left = None;
@@ -29,6 +29,8 @@ pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
         for dependent in tasks.waiting.get(task_id).cloned().unwrap_or_default() {
             tasks.agenda.unblock.entry(dependent).or_default().insert(task_id.clone());
         }
+    } else {
+        retell(tasks, task_id);
     }
     retire_from(tasks, task_id);
 }
@@ -37,6 +39,16 @@ pub(super) fn end(tasks: &mut Tasks, task_id: &TaskId, at: Timestamp) {
 pub(super) fn reopen(tasks: &mut Tasks, task_id: &TaskId) {
     tasks.ended.retain(|ended| ended != task_id);
     graph::rejoin(tasks, task_id);
+    retell(tasks, task_id);
+}
+
+/// Whoever waits for a task says what has become of it.
+fn retell(tasks: &mut Tasks, blocker: &TaskId) {
+    for dependent in tasks.waiting.get(blocker).cloned().unwrap_or_default() {
+        if tasks.get(&dependent).is_some_and(|task| task.row.status == TaskStatus::Blocked) {
+            tasks.agenda.retell.insert(dependent);
+        }
+    }
 }
 
 /// Retires a task that ended once nothing below it is open, and with it those above that ended and only stayed for it.
@@ -44,7 +56,13 @@ pub(super) fn retire_from(tasks: &mut Tasks, task_id: &TaskId) {
     let mut over = Some(task_id.clone());
     while let Some(task_id) = over {
         let Some(task) = tasks.get(&task_id) else { return };
-        if task.is_open() || tasks.open_below(&task_id) > 0 {
+        if tasks.open_below(&task_id) > 0 {
+            return;
+        }
+        if task.is_open() {
+            if task.only_settles() {
+                tasks.agenda.settle.insert(task_id);
+            }
             return;
         }
         over = task.row.parent_task_id.clone();

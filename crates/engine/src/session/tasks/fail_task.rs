@@ -7,6 +7,7 @@ use factum_model::task::*;
 
 use super::append_task_progress::require_run;
 use super::draft::Draft;
+use super::fields::{check_failure, check_name};
 use super::finish_attempt::{Leavings, attempt_failed};
 use super::start_task::{refuse_move, require_move};
 use crate::context::{Context, Decision};
@@ -18,6 +19,8 @@ pub fn fail_task(
     command: &FailTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<TaskResult>, Refusal> {
+    check_failure(&command.error, context.limits)?;
+    check_name("native_status", command.native_status.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task_id = &command.task_id;
     let task = draft.require(task_id)?;
@@ -29,6 +32,14 @@ pub fn fail_task(
     }
     if task.lease.is_some() && command.run_id.is_none() {
         return Err(refuse_move(&task, "failed", "a worker holds its run; cancel_task asks it to stop"));
+    }
+    if task.only_settles() {
+        // Otherwise it could be retried, and that somebody wanted it to end would be undone.
+        return Err(refuse_move(
+            &task,
+            "failed",
+            "it is being cancelled, and is that once what is below it has settled",
+        ));
     }
     if task.open_run().is_some() {
         attempt_failed(&mut draft, task_id, AttemptStatus::Failed, command.error.clone(), Leavings::default());

@@ -7,10 +7,13 @@ use factum_model::value::{Failure, Usage};
 
 use super::clock::{later, policy};
 use super::draft::Draft;
+use super::fields::clip_failure;
+use super::graph::cancelled_above;
 use super::inbound::follow_up;
 use super::reconcile;
 use super::start_task::{Start, routed, start};
 use super::state::Task;
+use crate::session::text::clip;
 
 /// What an attempt leaves behind.
 #[derive(Default)]
@@ -33,7 +36,7 @@ pub(super) fn attempt_completed(
     let fact = TaskAttemptCompleted {
         status: AttemptStatus::Completed,
         attempt_count,
-        completion_summary: summary,
+        completion_summary: summary.map(|text| clip(&text, draft.context.limits.task_text_chars_max)),
         output_refs: leavings.output_refs,
         checkpoint_refs: leavings.checkpoint_refs,
         usage: leavings.usage,
@@ -49,7 +52,7 @@ pub(super) fn attempt_completed(
 
 /// The run is over: what it was for is done, or its owner has the word.
 fn complete_or_await(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
-    if follow_up(draft, task_id) {
+    if cancelled_above(&draft.tasks, task_id).is_none() && follow_up(draft, task_id) {
         return;
     }
     let Some(task) = draft.tasks.get(task_id) else { return };
@@ -84,9 +87,12 @@ pub(super) fn attempt_failed(
     leavings: Leavings,
 ) {
     super::peer_runs::run_ends(draft, task_id);
+    let error = clip_failure(error, draft.context.limits);
     let Some(task) = draft.tasks.get(task_id).cloned() else { return };
     let cancelling = task.row.status == TaskStatus::Cancelling;
-    let again = !cancelling && may_retry(&task, status, &error);
+    // What is under way below a task that is cancelled settles; nothing follows it.
+    let settles = cancelling || cancelled_above(&draft.tasks, task_id).is_some();
+    let again = !settles && may_retry(&task, status, &error);
     let next_attempt = match (again, status) {
         (true, _) => NextAttempt::Policy,
         (false, AttemptStatus::Lost) if !cancelling => NextAttempt::Manual,
@@ -120,7 +126,22 @@ pub(super) fn attempt_failed(
             let fact = TaskLost { status: TaskStatus::Lost, reason: error.message, worker, last_seen_at: None };
             draft.push(scope, fact);
         }
-        AttemptStatus::Cancelled => draft.cancelled(task_id, &by, Some(error.message)),
+        AttemptStatus::Cancelled if draft.tasks.open_below(task_id) == 0 => {
+            draft.cancelled(task_id, &by, Some(error.message));
+        }
+        // What is below it settles first, as with an order to cancel.
+        AttemptStatus::Cancelled => {
+            let fact = TaskCancelRequested {
+                status: TaskStatus::Cancelling,
+                requested_by: by,
+                reason: Some(error.message),
+                propagation: Propagation::None,
+                origin_task_id: None,
+                settle_by: None,
+                ends_unbegun: true,
+            };
+            draft.push(draft.scope(task_id), fact);
+        }
         AttemptStatus::TimedOut => {
             let inactive = error.category == INACTIVE;
             let policy = policy(&task);

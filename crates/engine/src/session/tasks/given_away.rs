@@ -103,6 +103,7 @@ pub(in super::super) fn call_back(
                 by: ended_by.to_owned(),
                 reason: Some("the turn that gave it away is over".to_owned()),
                 propagation: Propagation::Descendants,
+                unbegun: false,
             };
             cancel(&mut draft, &task_id, &order, false);
         }

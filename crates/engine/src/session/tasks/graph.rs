@@ -1,9 +1,9 @@
 //! The graph of tasks: the fold of its edges, and the questions a decision asks of it.
 
-use factum_model::Timestamp;
 use factum_model::events::{EdgeChange, TaskDependencyUpdated};
 use factum_model::id::TaskId;
 use factum_model::task::*;
+use factum_model::{Scope, Timestamp};
 
 use super::apply::remember;
 use super::endings::{leave, retire_from};
@@ -11,7 +11,7 @@ use super::helpers;
 use super::state::{Since, Tasks};
 
 /// Applies a change of an edge. Edges are recorded in one direction only: parents and blockers stand on the left.
-pub(super) fn apply_edge(tasks: &mut Tasks, fact: &TaskDependencyUpdated, at: Timestamp) {
+pub(super) fn apply_edge(tasks: &mut Tasks, scope: &Scope, fact: &TaskDependencyUpdated, at: Timestamp) {
     let edge = &fact.edge;
     let to: Option<TaskId> = edge.to.parse().ok();
     match (edge.relationship, fact.change, to) {
@@ -47,11 +47,11 @@ pub(super) fn apply_edge(tasks: &mut Tasks, fact: &TaskDependencyUpdated, at: Ti
             retire_from(tasks, &edge.from);
             move_below(tasks, &to, &to);
         }
-        (relationship, change, _) => apply_other(tasks, edge, relationship, change),
+        (relationship, change, _) => apply_other(tasks, scope, edge, relationship, change),
     }
 }
 
-fn apply_other(tasks: &mut Tasks, edge: &Edge, relationship: Relationship, change: EdgeChange) {
+fn apply_other(tasks: &mut Tasks, scope: &Scope, edge: &Edge, relationship: Relationship, change: EdgeChange) {
     let Some(task) = tasks.get_mut(&edge.from) else { return };
     let list = match relationship {
         Relationship::ProducedArtifact => Some(&mut task.row.artifacts),
@@ -69,7 +69,7 @@ fn apply_other(tasks: &mut Tasks, edge: &Edge, relationship: Relationship, chang
         EdgeChange::Updated | EdgeChange::Satisfied => {}
     }
     if relationship == Relationship::SpawnedSubagent {
-        helpers::apply_edge(tasks, edge, change);
+        helpers::apply_edge(tasks, scope, edge, change);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who works for a task beside its own runs: child agents that were spawned for it, and jobs of it. The fold of that, and
+//! Who works for a task beside its own runs: child agents that were spawned for it or linked to it, and jobs of it. The fold of that, and
 //! the questions a decision asks of it.
 //!
 //! Helpers at work stand in a task's way as open children do: it does not complete while there are any, and one that ended
@@ -24,7 +24,7 @@ pub(super) struct Helpers {
     pub(super) jobs: OrdMap<JobId, TaskJob>,
 }
 
-/// A child agent that was spawned for a task.
+/// A child agent of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Agent {
     pub(super) task_id: TaskId,
@@ -112,9 +112,14 @@ pub(super) fn apply(tasks: &mut Tasks, scope: &Scope, fact: &Fact) {
     }
 }
 
-/// The edge of a child agent changed.
-pub(super) fn apply_edge(tasks: &mut Tasks, edge: &Edge, change: EdgeChange) {
+/// The edge of a child agent changed. One that was not spawned for the task is its from here on: the fact names its thread.
+pub(super) fn apply_edge(tasks: &mut Tasks, scope: &Scope, edge: &Edge, change: EdgeChange) {
     let Ok(subagent_id) = edge.to.parse::<SubagentId>() else { return };
+    let linked = scope.thread_id.clone().filter(|_| change == EdgeChange::Added && tasks.is_open(&edge.from));
+    if let Some(thread_id) = linked.filter(|_| !tasks.helpers.agents.contains_key(&subagent_id)) {
+        let (task_id, at_work) = (edge.from.clone(), edge.status == EdgeStatus::Active);
+        tasks.helpers.agents.insert(subagent_id.clone(), Agent { task_id, thread_id, at_work, edge: None });
+    }
     let Some(agent) = tasks.helpers.agents.get_mut(&subagent_id).filter(|agent| agent.task_id == edge.from) else {
         return;
     };
@@ -146,6 +151,8 @@ fn works(tasks: &mut Tasks, scope: &Scope) {
     let Some(subagent_id) = of.map(|(subagent_id, _)| subagent_id.clone()) else { return };
     if let Some(agent) = agents.get_mut(&subagent_id) {
         agent.at_work = true;
+        // A task that was about to settle waits for it.
+        tasks.agenda.settle.remove(&agent.task_id);
     }
 }
 

@@ -2,34 +2,47 @@
 
 use factum_model::Refusal;
 use factum_model::commands::{LinkTasks, LinkTasksResult};
-use factum_model::events::{EdgeChange, TaskBlocked, TaskDependencyUpdated};
-use factum_model::id::TaskId;
+use factum_model::events::{EdgeChange, TaskDependencyUpdated};
+use factum_model::id::{SubagentId, TaskId};
 use factum_model::task::*;
 
-use super::create_task::{BEHIND, open_blockers};
+use super::create_task::blocked;
 use super::draft::Draft;
+use super::fields::{check_artifacts, check_text};
 use super::graph::{cancelled_above, subtree, waits_for};
+use super::helped::require_takes_helpers;
 use super::moves::may_move;
 use crate::context::{Context, Decision, check};
 use crate::session::state::SessionState;
+use crate::session::subagents::{is_at_rest, subagent_record};
 
-/// `edge` is the edge's row, if there is one that is not removed: linking again changes nothing.
+/// What the index says before an edge is made.
+#[derive(Clone, Copy, Default)]
+pub struct Found<'a> {
+    /// The edge's row, if there is one that is not removed: linking again changes nothing.
+    pub edge: Option<&'a Edge>,
+    /// Whether the run, thread or child agent it points at is or was one of the session.
+    pub target: bool,
+}
+
 pub fn link_tasks(
     state: &SessionState,
     recalled: &[TaskRow],
-    edge: Option<&Edge>,
+    found: Found<'_>,
     command: &LinkTasks,
     context: &mut Context<'_>,
 ) -> Result<Decision<LinkTasksResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let (from, to, relationship) = direction(&command.from, &command.to, command.relationship)?;
     match relationship {
-        _ if edge.is_some() => {
+        _ if found.edge.is_some() => {
             draft.peek(&from)?;
         }
         Relationship::Parent => link_parent(&mut draft, &from, &to, command)?,
         Relationship::Blocks => link_blocker(&mut draft, &from, &to, command)?,
-        _ => link_other(&mut draft, &from, &to, relationship, command)?,
+        Relationship::SpawnedSubagent => link_subagent(&mut draft, &from, &to, found, command)?,
+        _ => link_other(&mut draft, &from, &to, relationship, found, command)?,
     }
     Ok(draft.finish(|draft| LinkTasksResult { sequence: draft.sequence() }))
 }
@@ -127,9 +140,7 @@ fn link_blocker(draft: &mut Draft<'_, '_>, from: &TaskId, to: &str, command: &Li
     // A draft has not asked to begin, and what was put aside stays there: it is blocked once it goes on.
     let asleep = matches!(task.row.status, TaskStatus::Draft | TaskStatus::Paused);
     if !done && !asleep && may_move(task.row.status, TaskStatus::Blocked) {
-        let blockers = open_blockers(draft, &to);
-        let fact = TaskBlocked { status: TaskStatus::Blocked, reason: Some(BEHIND.to_owned()), blockers };
-        draft.push(draft.scope(&to), fact);
+        blocked(draft, &to);
     }
     Ok(())
 }
@@ -139,11 +150,23 @@ fn link_other(
     from: &TaskId,
     to: &str,
     relationship: Relationship,
+    found: Found<'_>,
     command: &LinkTasks,
 ) -> Result<(), Refusal> {
-    if relationship == Relationship::SourceTask {
-        let source: TaskId = to.parse().map_err(|_| Refusal::not_found())?;
-        draft.peek(&source)?;
+    let known = match relationship {
+        Relationship::SourceTask => {
+            let source: TaskId = to.parse().map_err(|_| Refusal::not_found())?;
+            draft.peek(&source).map(|_| true)?
+        }
+        Relationship::SourceAttempt => found.target,
+        Relationship::AssignedThread => {
+            found.target || draft.state.threads.iter().any(|thread| thread.thread_id.as_str() == to)
+        }
+        // Artifacts and evidence may be kept anywhere.
+        _ => true,
+    };
+    if !known {
+        return Err(Refusal::not_found());
     }
     let task = draft.require(from)?;
     let known = match relationship {
@@ -155,7 +178,43 @@ fn link_other(
         return Ok(());
     }
     room(draft, &task.row)?;
+    if matches!(relationship, Relationship::ProducedArtifact | Relationship::Evidence) {
+        check_artifacts(&task.row, [to], draft.context.limits)?;
+    }
     add_edge(draft, from, to, relationship, EdgeStatus::Active, command.reason.clone(), EdgeChange::Added);
+    Ok(())
+}
+
+/// A child agent of the session works for the task from here on, as one that was spawned for it. One at rest, or closed, has done
+/// so.
+fn link_subagent(
+    draft: &mut Draft<'_, '_>,
+    from: &TaskId,
+    to: &str,
+    found: Found<'_>,
+    command: &LinkTasks,
+) -> Result<(), Refusal> {
+    let subagent_id: SubagentId = to.parse().map_err(|_| Refusal::not_found())?;
+    let record = subagent_record(draft.state, &subagent_id);
+    if record.is_none() && !found.target {
+        return Err(Refusal::not_found());
+    }
+    let row = draft.require(from)?.row;
+    let rests = record.as_ref().is_none_or(|record| is_at_rest(record.status));
+    if !rests {
+        require_takes_helpers(draft.state, std::slice::from_ref(&row), Some(from))?;
+    }
+    let others = draft.tasks.helpers.agents.get(&subagent_id).filter(|agent| agent.task_id != *from);
+    if let Some(other) = others {
+        return Err(Refusal::conflict("the child agent works for another task; unlink it there first")
+            .with("task_id", other.task_id.as_str()));
+    }
+    room(draft, &row)?;
+    let status = if rests { EdgeStatus::Satisfied } else { EdgeStatus::Active };
+    let mut scope = draft.scope(from).subagent_id(&subagent_id);
+    scope.thread_id = record.map(|record| record.thread_id);
+    let fact = edge_changed(draft, from, to, Relationship::SpawnedSubagent, status, &command.reason, EdgeChange::Added);
+    draft.push(scope, fact);
     Ok(())
 }
 
@@ -188,15 +247,27 @@ pub(super) fn add_edge(
     reason: Option<String>,
     change: EdgeChange,
 ) {
-    let now = draft.context.now;
     let about = match relationship {
         Relationship::Parent | Relationship::Blocks => to.parse().unwrap_or_else(|_| from.clone()),
         _ => from.clone(),
     };
+    let fact = edge_changed(draft, from, to, relationship, status, &reason, change);
+    draft.push(draft.scope(&about), fact);
+}
+
+fn edge_changed(
+    draft: &Draft<'_, '_>,
+    from: &TaskId,
+    to: &str,
+    relationship: Relationship,
+    status: EdgeStatus,
+    reason: &Option<String>,
+    change: EdgeChange,
+) -> TaskDependencyUpdated {
+    let (now, reason) = (draft.context.now, reason.clone());
     let edge =
         Edge { from: from.clone(), to: to.to_owned(), relationship, status, reason, created_at: now, updated_at: now };
-    let changed_by = draft.context.caller.to_owned();
-    draft.push(draft.scope(&about), TaskDependencyUpdated { change, changed_by, edge });
+    TaskDependencyUpdated { change, changed_by: draft.context.caller.to_owned(), edge }
 }
 
 /// The edge a command means, as it is recorded: for finding its row.

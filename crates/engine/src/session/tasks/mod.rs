@@ -45,6 +45,7 @@ mod turn_started;
 mod turn_waits;
 mod unlink_tasks;
 mod update_task;
+mod weight;
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +64,7 @@ pub(super) use given_away::call_back;
 pub use given_away::{GivenAway, give_away, task_of_call};
 pub(super) use helped::{helpers_settled, require_takes_helpers, spawned_edge};
 pub(super) use known::require_known;
-pub use link_tasks::{edge_of, link_tasks};
+pub use link_tasks::{Found, edge_of, link_tasks};
 pub use moves::{may_move, moves};
 pub use pause_task::pause_task;
 pub use peer_runs::observe_peer;
@@ -86,3 +87,4 @@ pub(super) use turn_started::turn_started;
 pub(super) use turn_waits::actions_changed;
 pub use unlink_tasks::unlink_tasks;
 pub use update_task::update_task;
+pub(super) use weight::Weight;

@@ -8,6 +8,7 @@ use factum_model::task::*;
 
 use super::agent_turn::cut_off_turn;
 use super::draft::Draft;
+use super::fields::check_text;
 use super::moves::may_move;
 use super::propagated::answer;
 use super::start_task::require_move;
@@ -21,6 +22,7 @@ pub fn pause_task(
     command: &PauseTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     require_move(&task, TaskStatus::Paused)?;
@@ -29,6 +31,7 @@ pub fn pause_task(
         by: draft.context.caller.to_owned(),
         reason: command.reason.clone(),
         propagation: command.propagation,
+        unbegun: false,
     };
     pause(&mut draft, &command.task_id, &order, false);
     Ok(answer(draft, &command.task_id))

@@ -9,14 +9,16 @@ use factum_model::{Refusal, Scope};
 use super::agenda::start_unblocked;
 use super::agent_turn::carry_on_turn;
 use super::draft::Draft;
+use super::fields::check_text;
 use super::finish_attempt::{complete_if_enough, retry_by_policy};
+use super::graph::cancelled_above;
 use super::inbound::follow_up;
 use super::propagated::answer;
-use super::retry_task::refuse_cancelled_above;
 use super::start_task::{Start, refuse_move, start};
 use super::state::{Order, Task};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
+use crate::session::waiting::waits_for;
 
 pub fn resume_task(
     state: &SessionState,
@@ -24,6 +26,7 @@ pub fn resume_task(
     command: &ResumeTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<PropagatedTaskResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if !matches!(task.row.status, TaskStatus::Paused | TaskStatus::Lost) {
@@ -34,9 +37,9 @@ pub fn resume_task(
         by: draft.context.caller.to_owned(),
         reason: command.reason.clone(),
         propagation: command.propagation,
+        unbegun: false,
     };
     if task.row.status == TaskStatus::Lost {
-        refuse_cancelled_above(&draft, &task)?;
         let cause = AttemptCause::WorkerLost;
         start(&mut draft, &command.task_id, Start { cause, ..Start::default() })?;
     } else {
@@ -51,6 +54,7 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     let status = match task.paused_from.filter(|_| task.row.status == TaskStatus::Paused) {
         // Its blockers may have been linked or done meanwhile.
         Some(_) if !task.blockers.is_empty() => TaskStatus::Blocked,
+        Some(before) if is_answered(draft, task, before) => TaskStatus::Running,
         Some(before) => before,
         None => task.row.status,
     };
@@ -68,12 +72,19 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, task_id: &TaskId, order: &Order,
     draft.push(scope, fact);
     if !passes_by {
         start_unblocked(draft, task_id);
-        if !follow_up(draft, task_id) {
+        if cancelled_above(&draft.tasks, task_id).is_some() || !follow_up(draft, task_id) {
             complete_if_enough(draft, task_id);
         }
         retry_behind(draft, &before);
         carry_on_turn(draft, &before);
     }
+}
+
+/// Whether what its agent waited for when it was put aside was decided meanwhile.
+fn is_answered(draft: &Draft<'_, '_>, task: &Task, before: TaskStatus) -> bool {
+    let turn_id = task.open_run().and_then(|attempt| attempt.turn_id.as_ref());
+    let waited = matches!(before, TaskStatus::WaitingInput | TaskStatus::WaitingPermission);
+    waited && turn_id.is_some_and(|turn_id| waits_for(draft.state, turn_id, &draft.events).is_none())
 }
 
 /// Facts about a task whose agent is to go on name its turn: whoever runs turns looks at it then.

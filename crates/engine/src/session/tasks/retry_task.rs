@@ -7,8 +7,8 @@ use factum_model::task::*;
 use factum_model::value::Failure;
 
 use super::draft::Draft;
-use super::graph::cancelled_above;
-use super::start_task::{Start, refuse_move, require_move, routed, start};
+use super::fields::{check_name, check_refs, check_text};
+use super::start_task::{Start, check_worker, refuse_cancelled_above, refuse_move, require_move, routed, start};
 use super::state::{Task, is_open};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
@@ -22,6 +22,9 @@ pub fn retry_task(
     if command.propagation != Propagation::None {
         return Err(Refusal::invalid("a retry concerns one task: propagation has to be none"));
     }
+    check_name("worker", command.worker.as_deref(), context.limits)?;
+    check_refs("input_refs", &command.input_refs, context.limits)?;
+    check_text("reason", Some(&command.reason), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task_id = &command.task_id;
     let task = draft.require(task_id)?;
@@ -33,6 +36,7 @@ pub fn retry_task(
     if task.open_run().is_some_and(|attempt| attempt.turn_id.is_some()) {
         return Err(refuse_move(&task, "retried", AT_WORK));
     }
+    check_worker(&task, command.worker.as_deref())?;
     refuse_cancelled_above(&draft, &task)?;
     refuse_below_ended(&draft, &task)?;
     let cause = match task.row.status {
@@ -88,14 +92,6 @@ pub fn retry_task(
 /// Interrupting the agent's turn is no way out: it ends the task as cancelled, and what is cancelled is not retried.
 const AT_WORK: &str =
     "an agent is at work on it; retry it when its turn has failed, or cancel it and create another task";
-
-/// No attempt is added below a task that is being cancelled.
-pub(super) fn refuse_cancelled_above(draft: &Draft<'_, '_>, task: &Task) -> Result<(), Refusal> {
-    let Some(cancelled) = cancelled_above(&draft.tasks, &task.row.task_id) else { return Ok(()) };
-    Err(Refusal::precondition("nothing begins below a task that is being cancelled")
-        .with("status", task.row.status.as_str())
-        .with("cancelled_task_id", cancelled.as_str()))
-}
 
 /// A task that ended does not begin again below one that ended: what is above an open task is open, or ended while the
 /// task was at work.

@@ -14,7 +14,7 @@ use crate::key::{IndexChange, Key};
 use crate::session::index::{TimerKind, keys as session_keys};
 use crate::session::owners::is_of_turn;
 use crate::session::state::Shell;
-use crate::session::workers::{RunRow, keys as worker_keys, lease_row, ready_row};
+use crate::session::workers::{Ready, RunRow, keys as worker_keys, lease_row, ready_row};
 
 /// The keys.
 pub mod keys {
@@ -203,6 +203,7 @@ pub(super) fn rows(task: &Task, shell: &Shell) -> Vec<(Vec<u8>, Vec<u8>)> {
         (task.ready_since, &row.execution.queue, task.open_run(), row.status)
     {
         let capabilities = &row.execution.required_capabilities;
+        let since = Ready { at: since, sequence: task.ready_sequence };
         rows.push(ready_row(shell, queue, capabilities, row.priority, since, &attempt.run_id));
     }
     if let (Some(lease), Some(attempt)) = (&task.lease, task.open_run()) {

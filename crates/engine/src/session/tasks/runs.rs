@@ -5,12 +5,14 @@ use factum_model::events::*;
 use factum_model::id::{RunId, TaskId};
 use factum_model::task::*;
 use factum_model::value::Failure;
-use factum_model::{Refusal, Timestamp};
+use factum_model::{Fact, NewEvent, Refusal, Timestamp};
 
 use super::append_task_progress::{check_merged, check_progress, require_run};
 use super::clock::later;
 use super::draft::Draft;
+use super::fields::{check_acceptance, check_artifacts, check_failure, check_refs, check_text};
 use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
+use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, direction, room};
 use super::reconcile::settle_criteria;
 use super::state::Task;
@@ -45,7 +47,9 @@ pub(in super::super) fn claim_run(
     let mut draft = Draft::of(state, &[], context)?;
     let task = of_run(&draft, claim.run_id)?;
     let task_id = task.row.task_id.clone();
-    if task.ready_since.is_none() || task.row.status != TaskStatus::Queued {
+    // An order to cancel what is above it may be on its way to it.
+    let cancelled = cancelled_above(&draft.tasks, &task_id).is_some();
+    if task.ready_since.is_none() || task.row.status != TaskStatus::Queued || cancelled {
         return Err(not_held(claim.run_id));
     }
     let token = draft.sequence() + 1;
@@ -123,6 +127,7 @@ pub(in super::super) fn report_run(
     if command.result.is_some() {
         return Err(Refusal::invalid("result is for items of jobs; what a task's run came to is said by complete_run"));
     }
+    check_refs("checkpoint_refs", &command.checkpoint_refs, context.limits)?;
     let mut draft = Draft::of(state, &[], context)?;
     let row = held(&draft, &command.run_id, command.lease_token)?.row;
     if let Some(progress) = &command.progress {
@@ -130,8 +135,10 @@ pub(in super::super) fn report_run(
     }
     let made = command.facts.iter().filter(|fact| fact.r#type == "artifact.changed").count();
     check("task_artifacts", row.artifacts.len() + made, draft.context.limits.task_edges_max)?;
-    let task_id = row.task_id;
-    for event in reported_facts(&draft.run_scope(&task_id), command, draft.context)? {
+    let task_id = row.task_id.clone();
+    let facts = reported_facts(&draft.run_scope(&task_id), command, draft.context)?;
+    check_reported(&row, &facts, draft.context)?;
+    for event in facts {
         draft.push_event(event);
     }
     if command.progress.is_some() || command.facts.is_empty() {
@@ -156,12 +163,30 @@ pub(in super::super) fn report_run(
     Ok(finish(draft, &command.run_id, &task_id))
 }
 
+/// What a worker's facts leave in the task's row.
+fn check_reported(row: &TaskRow, facts: &[NewEvent], context: &Context<'_>) -> Result<(), Refusal> {
+    let name = |event: &'_ NewEvent| match &event.fact {
+        Fact::ArtifactChanged(fact) => fact.name.clone(),
+        _ => None,
+    };
+    let names: Vec<String> = facts.iter().filter_map(name).collect();
+    check_artifacts(row, names.iter().map(String::as_str), context.limits)?;
+    for event in facts {
+        if let Fact::RunStatus(fact) = &event.fact {
+            check_refs("checkpoints", &fact.checkpoints, context.limits)?;
+        }
+    }
+    Ok(())
+}
+
 pub(in super::super) fn complete_run(
     state: &SessionState,
     command: &CompleteRun,
     context: &mut Context<'_>,
 ) -> Result<Decision<RunResult>, Refusal> {
     check("artifacts", command.artifacts.len() + command.evidence_refs.len(), context.limits.report_facts_max)?;
+    check_refs("output_refs", &command.output_refs, context.limits)?;
+    check_text("summary", command.summary.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, &[], context)?;
     let task = held(&draft, &command.run_id, command.lease_token)?;
     let task_id = task.row.task_id.clone();
@@ -173,6 +198,7 @@ pub(in super::super) fn complete_run(
     if !command.criteria.is_empty() {
         let mut acceptance = task.row.acceptance.clone().unwrap_or_default();
         settle_criteria(&mut acceptance, &command.criteria)?;
+        check_acceptance(Some(&acceptance), draft.context.limits)?;
         let updated_by = draft.context.caller.to_owned();
         let fact = TaskUpdated { updated_by, acceptance: Some(acceptance), ..TaskUpdated::default() };
         draft.push(draft.run_scope(&task_id), fact);
@@ -197,6 +223,7 @@ fn leave_behind(
         return Ok(());
     }
     room(draft, &row)?;
+    check_artifacts(&row, [name.as_str()], draft.context.limits)?;
     add_edge(draft, task_id, &name, relationship, EdgeStatus::Active, None, EdgeChange::Added);
     Ok(())
 }
@@ -206,6 +233,9 @@ pub(in super::super) fn fail_run(
     command: &FailRun,
     context: &mut Context<'_>,
 ) -> Result<Decision<RunResult>, Refusal> {
+    check_failure(&command.error, context.limits)?;
+    check_refs("output_refs", &command.output_refs, context.limits)?;
+    check_refs("checkpoint_refs", &command.checkpoint_refs, context.limits)?;
     let mut draft = Draft::of(state, &[], context)?;
     let task_id = held(&draft, &command.run_id, command.lease_token)?.row.task_id;
     let leavings = Leavings {
@@ -222,10 +252,11 @@ pub(in super::super) fn release_run(
     command: &ReleaseRun,
     context: &mut Context<'_>,
 ) -> Result<Decision<RunResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, &[], context)?;
     let task = held(&draft, &command.run_id, command.lease_token)?;
     let task_id = task.row.task_id.clone();
-    if task.row.status == TaskStatus::Cancelling {
+    if cancelled_above(&draft.tasks, &task_id).is_some() {
         let error = Failure {
             category: "cancelled".to_owned(),
             message: "the worker gave the run back while it was being cancelled".to_owned(),

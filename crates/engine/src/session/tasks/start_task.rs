@@ -12,6 +12,8 @@ use serde_json::json;
 
 use super::create_task::open_blockers;
 use super::draft::Draft;
+use super::fields::{check_name, check_refs};
+use super::graph::cancelled_above;
 use super::link_tasks::{add_edge, room};
 use super::moves::may_move;
 use super::state::Task;
@@ -26,6 +28,8 @@ pub fn start_task(
     command: &StartTask,
     context: &mut Context<'_>,
 ) -> Result<Decision<StartTaskResult>, Refusal> {
+    check_name("worker", command.worker.as_deref(), context.limits)?;
+    check_refs("input_refs", &command.input_refs, context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let task = draft.require(&command.task_id)?;
     if !task.blockers.is_empty() {
@@ -45,16 +49,7 @@ pub fn start_task(
     if !startable || task.row.attempt.is_some() {
         return Err(refuse_move(&task, "running", "start_task begins the first attempt; retry_task begins another"));
     }
-    if let Some(worker) = &command.worker {
-        let agent = task.row.execution.agent.as_ref().filter(|agent| *worker != format!("agent:{agent}"));
-        let others = if task.row.execution.queue.is_some() { Some("the workers of its queue") } else { None };
-        if let Some(others) = others.or(agent.map(|_| "its agent")) {
-            return Err(Refusal::invalid(format!(
-                "the task is done by {others}; leave worker out, or make it another task"
-            ))
-            .with("worker", worker.as_str()));
-        }
-    }
+    check_worker(&task, command.worker.as_deref())?;
     let how = Start { worker: command.worker.clone(), input_refs: command.input_refs.clone(), ..Start::default() };
     let (run_id, attempt_id) = start(&mut draft, &command.task_id, how)?;
     Ok(draft.finish(|draft| StartTaskResult {
@@ -64,6 +59,16 @@ pub fn start_task(
         status: draft.status(&command.task_id),
         sequence: draft.sequence(),
     }))
+}
+
+/// Refuses to name somebody where the task says itself who does it.
+pub(super) fn check_worker(task: &Task, worker: Option<&str>) -> Result<(), Refusal> {
+    let Some(worker) = worker else { return Ok(()) };
+    let agent = task.row.execution.agent.as_ref().filter(|agent| worker != format!("agent:{agent}"));
+    let others = if task.row.execution.queue.is_some() { Some("the workers of its queue") } else { None };
+    let Some(others) = others.or(agent.map(|_| "its agent")) else { return Ok(()) };
+    Err(Refusal::invalid(format!("the task is done by {others}; leave worker out, or make it another task"))
+        .with("worker", worker))
 }
 
 /// The refusal of a move that the table does not have, or that this command does not make.
@@ -104,6 +109,7 @@ impl Default for Start {
 /// here on.
 pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> Result<(RunId, AttemptId), Refusal> {
     let task = draft.tasks.get(task_id).cloned().ok_or_else(Refusal::not_found)?;
+    refuse_cancelled_above(draft, &task)?;
     let attempt_count = task.attempt_count() + 1;
     check("task_attempts", attempt_count as usize, draft.context.limits.task_attempts_max)?;
     if task.row.status == TaskStatus::Draft {
@@ -154,6 +160,14 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         }
     }
     Ok((run_id, attempt_id))
+}
+
+/// No attempt begins below a task that is being cancelled, whoever asks for it.
+pub(super) fn refuse_cancelled_above(draft: &Draft<'_, '_>, task: &Task) -> Result<(), Refusal> {
+    let Some(cancelled) = cancelled_above(&draft.tasks, &task.row.task_id) else { return Ok(()) };
+    Err(Refusal::precondition("nothing begins below a task that is being cancelled")
+        .with("status", task.row.status.as_str())
+        .with("cancelled_task_id", cancelled.as_str()))
 }
 
 /// That work for a task was handed on. A worker's claim says more.

@@ -57,7 +57,8 @@ impl PartialEq for Spill {
     }
 }
 
-/// What follows from facts and is not done yet: orders that spread, and tasks whose blockers are done. Each line goes when
+/// What follows from facts and is not done yet: orders that spread, tasks that settle, tasks whose blockers
+/// are done, and those whose blockers never will be. Each line goes when
 /// its own fact is recorded, so however much there is, it is done in pieces and a crash forgets none of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Agenda {
@@ -66,6 +67,12 @@ pub(super) struct Agenda {
     pub(super) resume: OrdMap<TaskId, Order>,
     /// Blockers that are done, by who waited for them.
     pub(super) unblock: OrdMap<TaskId, OrdSet<TaskId>>,
+    /// Tasks that are being cancelled and wait for nothing any more.
+    #[serde(default, skip_serializing_if = "OrdSet::is_empty")]
+    pub(super) settle: OrdSet<TaskId>,
+    /// Blocked tasks of which something they wait for ended without completing, or began again: they say so.
+    #[serde(default, skip_serializing_if = "OrdSet::is_empty")]
+    pub(super) retell: OrdSet<TaskId>,
     /// Child agents of tasks that are cancelled.
     #[serde(default, skip_serializing_if = "OrdMap::is_empty")]
     pub(super) close: OrdMap<SubagentId, Order>,
@@ -81,6 +88,9 @@ pub(super) struct Order {
     pub(super) by: String,
     pub(super) reason: Option<String>,
     pub(super) propagation: Propagation,
+    /// It asks only what has not begun, and passes by what is under way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unbegun: bool,
 }
 
 /// Something that left the state and is in the index from now on.
@@ -104,6 +114,9 @@ pub(super) struct Task {
     /// Since when its run waits for a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ready_since: Option<Timestamp>,
+    /// The sequence of the fact that says so; 0 where an older version kept none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) ready_sequence: u64,
     /// Where it stood before it was put aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) paused_from: Option<TaskStatus>,
@@ -215,7 +228,12 @@ impl Tasks {
 impl Agenda {
     pub(super) fn is_empty(&self) -> bool {
         let orders = self.cancel.is_empty() && self.pause.is_empty() && self.resume.is_empty();
-        orders && self.unblock.is_empty() && self.close.is_empty() && self.stop.is_empty()
+        orders
+            && self.settle.is_empty()
+            && self.retell.is_empty()
+            && self.unblock.is_empty()
+            && self.close.is_empty()
+            && self.stop.is_empty()
     }
 
     /// Nothing is left to be done about a task that ended.
@@ -224,14 +242,16 @@ impl Agenda {
         self.pause.remove(task_id);
         self.resume.remove(task_id);
         self.unblock.remove(task_id);
+        self.settle.remove(task_id);
+        self.retell.remove(task_id);
     }
 }
 
 impl Task {
     /// A task of which there is nothing but its row.
     pub(super) fn at_rest(row: TaskRow) -> Self {
-        let (blockers, due) = Default::default();
-        Self { row, above: 0, blockers, lease: None, ready_since: None, paused_from: None, due, left: None }
+        let (blockers, lease, ready_since, paused_from, due, left) = Default::default();
+        Self { row, above: 0, blockers, lease, ready_since, ready_sequence: 0, paused_from, due, left }
     }
 
     /// The attempt without an outcome.
@@ -251,6 +271,25 @@ impl Task {
     pub(super) fn is_open(&self) -> bool {
         is_open(self.row.status)
     }
+
+    /// Whether somebody has worked on it, and it is not merely to begin again: what is not so is not under way.
+    pub(super) fn has_begun(&self) -> bool {
+        let retries = self.row.status == TaskStatus::Retrying || self.paused_from == Some(TaskStatus::Retrying);
+        match &self.row.attempt {
+            None => false,
+            Some(attempt) if attempt.is_open() => attempt.status == AttemptStatus::Running,
+            Some(_) => !retries,
+        }
+    }
+
+    /// Whether it is being cancelled, and nothing of its own is under way any more.
+    pub(super) fn only_settles(&self) -> bool {
+        self.row.status == TaskStatus::Cancelling && self.open_run().is_none()
+    }
+}
+
+fn is_zero(sequence: &u64) -> bool {
+    *sequence == 0
 }
 
 /// Whether a task with this status has not ended.

@@ -8,6 +8,7 @@ use factum_model::value::{Failure, Status};
 use super::agent_turn::stop_turn;
 use super::draft::Draft;
 use super::finish_attempt::{INACTIVE, Leavings, TIMEOUT, attempt_failed, begin_again};
+use super::graph::cancelled_above;
 use super::start_task::Start;
 use crate::context::{Context, Decision};
 use crate::session::index::{Timer, TimerKind};
@@ -27,8 +28,12 @@ pub(in super::super) fn fire_timer(
     };
     let is_due = |at: Option<factum_model::Timestamp>| at.is_some_and(|at| at <= now);
     match timer.kind {
-        // One that was put aside does not begin by itself.
-        TimerKind::TaskRetry if is_due(due.retry) && status == TaskStatus::Retrying => {
+        // One that was put aside does not begin by itself, nor one that an order to cancel is on its way to.
+        TimerKind::TaskRetry
+            if is_due(due.retry)
+                && status == TaskStatus::Retrying
+                && cancelled_above(&draft.tasks, &task_id).is_none() =>
+        {
             let cause =
                 draft.tasks.get(&task_id).and_then(|task| task.row.attempt.as_ref()).map(|attempt| attempt.status);
             let lost = cause == Some(AttemptStatus::Lost);

@@ -11,6 +11,7 @@ use factum_model::value::Failure;
 
 use super::draft::Draft;
 use super::state::Task;
+use super::weight::Weight;
 use crate::context::Context;
 use crate::session::state::SessionState;
 
@@ -18,11 +19,16 @@ use crate::session::state::SessionState;
 pub(in super::super) fn turn_recovered(
     state: &SessionState,
     turn_id: &TurnId,
+    weight: &mut Weight,
     context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) {
     // Almost no turn is of a task.
     let (Some(task_id), Some(shell)) = (state.tasks.turns.get(turn_id), &state.shell) else { return };
+    // All turns of a session are carried on in one commit. Where that has no room for more, the attempt goes on as it is.
+    if weight.is_full(&state.tasks, events) {
+        return;
+    }
     let mut draft = Draft::begin(state, &shell.session_id, &[], std::mem::take(events), context);
     if let Some(task) = draft.tasks.get(task_id).cloned() {
         begin_again(&mut draft, &task);

@@ -10,6 +10,7 @@ use super::draft::Draft;
 use super::inbound;
 use crate::context::Context;
 use crate::session::state::SessionState;
+use crate::session::text::clip;
 use crate::session::waiting::waits_for;
 
 /// Called behind `events` that open or resolve actions of a turn: moves the task that the turn is done for.
@@ -30,6 +31,7 @@ pub(in super::super) fn actions_changed(
         let waits = waits_for(state, turn_id, &draft.events).map(|(waits, prompt)| (waiting(waits), prompt));
         match waits {
             Some((waiting, prompt)) if at_work(status) && status != waiting => {
+                let prompt = clip(&prompt, draft.context.limits.task_text_chars_max);
                 let (reason, resource, native_status) = (Some(prompt), None, None);
                 draft.push(scope, TaskWaiting { status: waiting, reason, resource, native_status });
                 inbound::tell_peer(&mut draft, &task_id);

@@ -8,6 +8,7 @@ use factum_model::task::*;
 
 use super::agenda::start_unblocked;
 use super::draft::Draft;
+use super::fields::check_text;
 use super::link_tasks::{add_edge, direction};
 use crate::context::{Context, Decision};
 use crate::session::state::SessionState;
@@ -20,6 +21,7 @@ pub fn unlink_tasks(
     command: &UnlinkTasks,
     context: &mut Context<'_>,
 ) -> Result<Decision<UnlinkTasksResult>, Refusal> {
+    check_text("reason", command.reason.as_deref(), context.limits)?;
     let mut draft = Draft::of(state, recalled, context)?;
     let (from, to, relationship) = direction(&command.from, &command.to, command.relationship)?;
     let other: Option<TaskId> =

@@ -53,7 +53,15 @@ fn check_fields(command: &UpdateTask, context: &Context<'_>) -> Result<(), Refus
         }
         check("task_objective_chars", objective.chars().count(), limits.task_objective_chars_max)?;
     }
-    fields::check_policy(command.retry_policy.as_ref())?;
+    fields::check_policy(command.retry_policy.as_ref(), limits)?;
+    for (field, name) in
+        [("owner", &command.owner), ("assignee", &command.assignee), ("native_status", &command.native_status)]
+    {
+        fields::check_name(field, name.as_deref(), limits)?;
+    }
+    fields::check_text("status_reason", command.status_reason.as_deref(), limits)?;
+    fields::check_acceptance(command.acceptance.as_ref(), limits)?;
+    fields::check_profile(command.task_profile.as_ref(), limits)?;
     fields::check_values([command.scope.as_ref(), command.constraints.as_ref()], limits)
 }
 
@@ -151,9 +159,7 @@ fn require_free(draft: &Draft<'_, '_>, task: &Task, status: TaskStatus) -> Resul
 fn accept(draft: &mut Draft<'_, '_>, task_id: &TaskId, task: &Task, by: String) {
     draft.push(draft.scope(task_id), TaskAccepted { status: TaskStatus::Accepted, accepted_by: by });
     if !task.blockers.is_empty() {
-        let blockers = super::create_task::open_blockers(draft, task_id);
-        let reason = Some(super::create_task::BEHIND.to_owned());
-        draft.push(draft.scope(task_id), TaskBlocked { status: TaskStatus::Blocked, reason, blockers });
+        super::create_task::blocked(draft, task_id);
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) use execution::check_execution;
 pub use execution::check_name;
 pub(super) use reported::reported_facts;
 pub use rows::{LeaseRow, ReadyKey, RunRow, keys};
-pub(super) use rows::{lease_row, ready_row};
+pub(super) use rows::{Ready, lease_row, ready_row};
 
 use super::lookup::require_session;
 use super::state::SessionState;

@@ -12,10 +12,14 @@ use crate::key::{Key, KeyReader};
 pub mod keys {
     use super::*;
 
-    /// Runs that wait for a worker: by queue, then by what a worker has to be able to do, then by priority and age.
+    /// Runs that wait for a worker: by queue, then by what a worker has to be able to do, then by priority and age. Those of one
+    /// instant are in the order of their facts.
     pub fn ready(key: &ReadyKey) -> Vec<u8> {
         let group = Key::table("ready").text(&key.account).text(&key.queue).text(&key.capabilities.join(","));
-        group.number(u64::from(urgency(key.priority))).instant(key.since).text(key.run_id.as_str()).into_bytes()
+        let aged = group.number(u64::from(urgency(key.priority))).instant(key.since);
+        // Older versions wrote none.
+        let ordered = if key.sequence == 0 { aged } else { aged.number(key.sequence) };
+        ordered.text(key.run_id.as_str()).into_bytes()
     }
 
     /// All that wait in a queue.
@@ -35,7 +39,9 @@ pub mod keys {
         let capabilities = reader.text()?.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let priority = priority(reader.number()?)?;
         let since = Timestamp::from_millisecond(i64::try_from(reader.number()?).ok()?).ok()?;
-        Some(ReadyKey { account, queue, capabilities, priority, since, run_id: reader.text()?.parse().ok()? })
+        // A sequence begins with a zero, being far from the largest; an id does not.
+        let sequence = if reader.rest().first() == Some(&0) { reader.number()? } else { 0 };
+        Some(ReadyKey { account, queue, capabilities, priority, since, sequence, run_id: reader.text()?.parse().ok()? })
     }
 
     /// Runs that a worker holds.
@@ -68,7 +74,16 @@ pub struct ReadyKey {
     pub capabilities: Vec<String>,
     pub priority: Priority,
     pub since: Timestamp,
+    /// Of the fact that made it ready; 0 where an older version kept none.
+    pub sequence: u64,
     pub run_id: RunId,
+}
+
+/// Since when a run waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Ready {
+    pub(in super::super) at: Timestamp,
+    pub(in super::super) sequence: u64,
 }
 
 /// Where a run is: the value of a `ready` and of a `run` key.
@@ -91,7 +106,7 @@ pub(in super::super) fn ready_row(
     queue: &str,
     capabilities: &[String],
     priority: Priority,
-    since: Timestamp,
+    since: Ready,
     run_id: &RunId,
 ) -> (Vec<u8>, Vec<u8>) {
     let mut capabilities = capabilities.to_vec();
@@ -102,7 +117,8 @@ pub(in super::super) fn ready_row(
         queue: queue.to_owned(),
         capabilities,
         priority,
-        since,
+        since: since.at,
+        sequence: since.sequence,
         run_id: run_id.clone(),
     };
     (keys::ready(&key), json(&RunRow { session_id: shell.session_id.clone() }))

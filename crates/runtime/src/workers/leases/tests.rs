@@ -13,7 +13,7 @@ fn row(token: u64, lease: Duration) -> LeaseRow {
 }
 
 fn due(leases: &Leases) -> Vec<(String, u64)> {
-    let (due, _) = leases.due(Instant::now(), SECOND / 2, 100);
+    let (due, _) = leases.due(Instant::now(), 100);
     due.iter().map(|due| (due.run_id.to_string(), due.token)).collect()
 }
 
@@ -49,12 +49,14 @@ async fn too_late_is_too_late_however_long_recording_it_takes() {
     let leases = Leases::default();
     leases.begin(key("a"), row(1, SECOND));
     tokio::time::advance(SECOND).await;
-    let (first, next) = leases.due(Instant::now(), SECOND / 2, 100);
+    let (first, next) = leases.due(Instant::now(), 100);
     assert_eq!((first.len(), next), (1, Some(Instant::now() + SECOND / 2)), "it comes again until it is settled");
     assert!(!leases.keep(key("a"), row(1, SECOND)), "it may be lost any moment, so it cannot be promised");
     leases.keep_if_held(key("a"), 1);
     tokio::time::advance(SECOND / 2).await;
     assert_eq!(due(&leases), [("a".to_owned(), 1)]);
+    let (_, next) = leases.due(Instant::now(), 100);
+    assert_eq!(next, Some(Instant::now() + SECOND), "what could not be recorded twice waits longer");
     leases.settled(&first[0]);
     tokio::time::advance(SECOND).await;
     assert_eq!(due(&leases), []);
@@ -65,7 +67,7 @@ async fn a_newer_hold_is_not_settled_with_the_older_one() {
     let leases = Leases::default();
     leases.begin(key("a"), row(1, SECOND));
     tokio::time::advance(SECOND).await;
-    let (first, _) = leases.due(Instant::now(), SECOND, 100);
+    let (first, _) = leases.due(Instant::now(), 100);
     leases.begin(key("a"), row(2, SECOND));
     leases.settled(&first[0]);
     tokio::time::advance(SECOND).await;

@@ -16,6 +16,7 @@ fn wake(queue: &str, capabilities: &[&str], run: &str) -> Wake {
         capabilities: capabilities.iter().map(|name| (*name).to_owned()).collect(),
         priority: Priority::Normal,
         since: Timestamp::UNIX_EPOCH,
+        sequence: 1,
         run_id: run.parse().unwrap(),
     });
     Wake::of(&key).unwrap()

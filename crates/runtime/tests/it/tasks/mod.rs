@@ -5,6 +5,7 @@ mod graph;
 mod helpers;
 mod lists;
 mod recovery;
+mod stuck;
 
 use std::time::Duration;
 

@@ -156,3 +156,11 @@ async fn a_run_that_is_given_back_goes_to_the_next() {
     assert_eq!(first.heartbeat(&run).await.unwrap_err().code, ErrorCode::PreconditionFailed);
     second.heartbeat(&again).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_claim_of_nothing_is_refused_for_what_it_is() {
+    let yard = Yard::new().await;
+    let worker = yard.worker("w", &["q"], &[]).await;
+    assert_eq!(worker.try_claim(json!({ "max": 0 })).await.unwrap_err().code, ErrorCode::InvalidParams);
+    assert_eq!(worker.try_claim(json!({ "max": 1_000_000 })).await.unwrap_err().code, ErrorCode::LimitExceeded);
+}

@@ -67,7 +67,7 @@ async fn only_a_worker_that_enrolled_claims() {
     let foreign = worker.try_claim(json!({ "queues": ["other"] })).await;
     assert_eq!(foreign.unwrap_err().code, ErrorCode::InvalidParams);
     for (params, code) in [
-        (json!({ "max": 0 }), ErrorCode::LimitExceeded),
+        (json!({ "max": 0 }), ErrorCode::InvalidParams),
         (json!({ "max": 101 }), ErrorCode::LimitExceeded),
         (json!({ "lease_ms": 0 }), ErrorCode::InvalidParams),
         (json!({ "lease_ms": 3_600_001 }), ErrorCode::InvalidParams),

@@ -21,6 +21,21 @@ async fn a_worker_that_vanishes_makes_its_task_lost() {
 }
 
 #[tokio::test]
+async fn a_lease_whose_end_cannot_be_recorded_is_not_forgotten() {
+    let yard = Yard::new().await;
+    let worker = yard.worker("w", &["q"], &[]).await;
+    let session_id = yard.task("q", json!({})).await;
+    worker.one(json!({ "lease_ms": 1_000 })).await;
+    let stream = format!("session/{}/{session_id}", worker.caller.account);
+    yard.store.refuse(&stream);
+    while yard.store.refusals() == 0 {
+        tokio::task::yield_now().await;
+    }
+    yard.store.accept(&stream);
+    yard.until(&session_id, is_lost).await;
+}
+
+#[tokio::test]
 async fn a_lost_run_may_be_tried_again_by_policy() {
     let yard = Yard::new().await;
     let (first, second) = (yard.worker("first", &["q"], &[]).await, yard.worker("second", &["q"], &[]).await);

@@ -182,3 +182,47 @@ fn what_waits_for_others_is_not_said_to_wait_for_something_else() {
     let refusal = board.call("complete_task", json!({ "task_id": "t" })).expect_err("refused");
     assert_eq!(refusal.details["missing"], json!([{ "kind": "blocker", "task_id": "b", "status": "accepted" }]));
 }
+
+#[test]
+fn a_task_says_that_what_it_waits_for_will_not_complete() {
+    let reason = |board: &Board, name: &str| board.known(name).status_reason.expect("a reason");
+    let mut board = behind_two();
+    assert_eq!(reason(&board, "t"), "waits for other tasks to complete");
+    board.ok("fail_task", json!({ "task_id": "a", "error": { "category": "bad" } }));
+    assert_eq!(
+        reason(&board, "t"),
+        "waits for a, which failed; retry_task tries that again, unlink_tasks lets this one go on without it"
+    );
+    board.ok("retry_task", json!({ "task_id": "a", "reason": "again" }));
+    assert_eq!(reason(&board, "t"), "waits for other tasks to complete");
+    board.ok("cancel_task", json!({ "task_id": "b" }));
+    board.ok("complete_task", json!({ "task_id": "b" }));
+    assert_eq!(reason(&board, "t"), "waits for b, which was cancelled; unlink_tasks lets this one go on without it");
+    // Also one that comes to wait for it only then, and however long ago it ended.
+    for name in ["c", "d", "e", "f", "g"] {
+        board.task(name, json!({}));
+        complete(&mut board, name);
+    }
+    board.task("u", json!({ "blocked_by": ["b"] }));
+    assert!(reason(&board, "u").starts_with("waits for b, which was cancelled"));
+    board.task("v", json!({}));
+    board.ok("link_tasks", json!({ "from": "b", "to": "v", "relationship": "blocks" }));
+    assert!(reason(&board, "v").starts_with("waits for b, which was cancelled"));
+    board.ok("unlink_tasks", json!({ "from": "b", "to": "v", "relationship": "blocks" }));
+    assert_eq!(board.status("v"), TaskStatus::Running);
+}
+
+#[test]
+fn all_that_wait_for_it_say_so_however_many() {
+    let mut board = Board::new();
+    board.task("first", json!({ "status": "queued" }));
+    let names: Vec<String> = (0..REACH_MAX * 3).map(|number| format!("t{number:02}")).collect();
+    names.iter().for_each(|name| board.task(name, json!({ "blocked_by": ["first"] })));
+    board.ok("fail_task", json!({ "task_id": "first", "error": { "category": "bad" } }));
+    board.snapshot();
+    board.crash();
+    board.carry_on();
+    let told =
+        |name: &String| board.known(name).status_reason.is_some_and(|reason| reason.contains("first, which failed"));
+    assert!(names.iter().all(told));
+}

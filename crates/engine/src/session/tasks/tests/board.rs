@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::invariants::{Watch, check_invariants};
 use crate::session::resting::Owner;
-use crate::session::tests::world::{ACCOUNT, World, at, completed, id, model_answer, model_requested};
+use crate::session::tests::world::{ACCOUNT, World, at, completed, gated, id, model_answer, model_requested};
 use crate::session::*;
 use crate::{Context, Decision};
 
@@ -60,7 +60,9 @@ impl Board {
             "link_tasks" => {
                 let command: LinkTasks = parse(params);
                 let edge = self.edge(&command.from, &command.to, command.relationship)?;
-                self.told(|state, context| tasks::link_tasks(state, &rows, edge.as_ref(), &command, context))
+                let target = self.is_of_session(&command.to);
+                let found = |edge| tasks::Found { edge, target };
+                self.told(|state, context| tasks::link_tasks(state, &rows, found(edge.as_ref()), &command, context))
             }
             "unlink_tasks" => {
                 let command: UnlinkTasks = parse(params);
@@ -169,6 +171,16 @@ impl Board {
         let (from, to, relationship) = tasks::edge_of(from, to, relationship)?;
         let row = self.world.index.get(&tasks::keys::edge(ACCOUNT, from.as_str(), relationship, &to));
         Ok(row.map(|row| serde_json::from_slice(row).expect("an edge")))
+    }
+
+    /// Whether a run, a child agent or a thread that has left is in the index under this id.
+    fn is_of_session(&self, to: &str) -> bool {
+        let keys = [
+            to.parse().ok().map(|run_id| workers::keys::run(ACCOUNT, &run_id)),
+            to.parse().ok().map(|one| subagents::keys::subagent(ACCOUNT, &one)),
+            to.parse().ok().map(|thread_id| left_thread_key(ACCOUNT, &id("s1"), &thread_id)),
+        ];
+        keys.into_iter().flatten().any(|key| self.world.index.contains_key(&key))
     }
 
     // Looking.
@@ -302,6 +314,24 @@ impl Board {
         let answer = ModelAnswer { artifacts, ..model_answer(Vec::new()) };
         let report = Report::ModelCompleted { request_id, step_id, answer };
         self.decide(|state, context| decide_report(state, &runner, report, context)).expect("an answer");
+    }
+
+    /// The agent of a task asks for the permission to run a tool. Gives the question's id.
+    pub(super) fn turn_asks(&mut self, name: &str) -> ActionId {
+        let attempt = self.attempt(name);
+        let (thread_id, turn_id) = (attempt.thread_id.expect("a thread"), attempt.turn_id.expect("a turn"));
+        let runner = Runner { thread_id: thread_id.clone(), turn_id, attempt: 1 };
+        self.decide(|state, context| decide_report(state, &runner, model_requested(), context)).expect("an intent");
+        let active = self.world.state.thread(&thread_id).and_then(|thread| thread.active.as_ref()).expect("a turn");
+        let OpenModelRequest { request_id, step_id } = active.model_request.clone().expect("a request");
+        let report = Report::ModelCompleted { request_id, step_id, answer: model_answer(vec![gated("rm")]) };
+        self.decide(|state, context| decide_report(state, &runner, report, context)).expect("an answer");
+        self.world.state.actions.last().expect("a question").action_id.clone()
+    }
+
+    pub(super) fn allow(&mut self, action_id: &ActionId) {
+        let command: RespondAction = parse(json!({ "action_id": action_id, "decision": "allow" }));
+        self.decide(|state, context| respond_action(state, &command, context)).expect("an answer");
     }
 
     pub(super) fn turn_completes(&mut self, name: &str) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::agenda::REACH_MAX;
 use super::board::Board;
-use crate::session::TimerKind;
+use crate::session::{TimerKind, interrupt_turn};
 
 /// `p` above `c` above `g`, `p` with an attempt of its own.
 fn family() -> Board {
@@ -25,19 +25,105 @@ fn cancel(board: &mut Board, name: &str, propagation: &str) -> Value {
 fn an_order_reaches_as_far_as_it_says() {
     let reached = |propagation| {
         let mut board = family();
+        ["c", "g"].iter().for_each(|name| drop(board.ok("start_task", json!({ "task_id": name }))));
         cancel(&mut board, "p", propagation);
         board.statuses(&["p", "c", "g"])
     };
-    assert_eq!(reached("none"), [Cancelling, Accepted, Accepted]);
-    assert_eq!(reached("children"), [Cancelling, Cancelling, Accepted]);
-    assert_eq!(reached("descendants"), [Cancelled, Cancelled, Cancelled]);
+    assert_eq!(reached("none"), [Cancelling, Running, Running]);
+    assert_eq!(reached("children"), [Cancelling, Cancelling, Running]);
+    assert_eq!(reached("descendants"), [Cancelling, Cancelling, Cancelling]);
+}
+
+/// What has not begun is not under way: it would never begin, and keep what is above it from settling for ever.
+#[test]
+fn what_has_not_begun_is_cancelled_however_far_the_order_reaches() {
+    let mut board = family();
+    cancel(&mut board, "p", "none");
+    assert_eq!(board.statuses(&["p", "c", "g"]), [Cancelled, Cancelled, Cancelled]);
+    assert_eq!(board.known("g").status_reason.as_deref(), Some("enough"));
+
+    let mut board = family();
+    board.ok("start_task", json!({ "task_id": "c" }));
+    let backoff = json!({ "max_attempts": 3, "backoff": { "initial_ms": 1_000 } });
+    for (name, params) in [
+        ("draft", json!({ "status": "draft" })),
+        ("queued", json!({ "status": "queued", "queue": "q" })),
+        ("behind", json!({ "blocked_by": ["c"] })),
+        ("retries", json!({ "status": "queued", "retry_policy": backoff })),
+        ("waits", json!({ "status": "queued" })),
+    ] {
+        let mut params = params;
+        params["parent_task_id"] = json!("p");
+        board.task(name, params);
+    }
+    board.ok("fail_task", json!({ "task_id": "retries", "error": { "category": "bad" } }));
+    board.ok("update_task", json!({ "task_id": "waits", "status": "waiting_input" }));
+    board.ok("cancel_task", json!({ "task_id": "p" }));
+    board.carry_on();
+    assert_eq!(board.statuses(&["draft", "queued", "behind", "retries", "g"]), [Cancelled; 5]);
+    assert_eq!(board.statuses(&["p", "c", "waits"]), [Cancelling, Running, WaitingInput], "what is under way settles");
+    assert!(board.known("queued").status_reason.is_some_and(|reason| reason.contains("above")));
+    assert_eq!((board.ready("q"), board.timers()), (vec![], vec![]));
+    board.ok("complete_task", json!({ "task_id": "c" }));
+    board.ok("complete_task", json!({ "task_id": "waits" }));
+    assert_eq!(board.status("p"), Cancelled);
+}
+
+#[test]
+fn nothing_follows_an_attempt_below_a_task_that_is_being_cancelled() {
+    let policy = json!({ "max_attempts": 9, "on_lost": "retry" });
+    let end = |how: &dyn Fn(&mut Board)| {
+        let mut board = Board::new();
+        board.task("p", json!({}));
+        board.task("w", json!({ "parent_task_id": "p", "status": "queued", "queue": "q", "retry_policy": policy }));
+        board.claim("w");
+        cancel(&mut board, "p", "none");
+        assert_eq!(board.statuses(&["p", "w"]), [Cancelling, Running]);
+        how(&mut board);
+        assert_eq!(board.ready("q"), []);
+        board.statuses(&["p", "w"])
+    };
+    let error = json!({ "error": { "category": "bad" } });
+    let fails = |board: &mut Board| drop(board.work("fail_run", "w", board.token("w"), error.clone()).expect("an end"));
+    assert_eq!(end(&fails), [Cancelled, Failed]);
+    let gives_back =
+        |board: &mut Board| drop(board.work("release_run", "w", board.token("w"), json!({})).expect("an end"));
+    assert_eq!(end(&gives_back), [Cancelled, Cancelled]);
+    assert_eq!(end(&|board| board.expire("w")), [Cancelling, Lost], "nobody knows whether it is still at work");
+}
+
+#[test]
+fn an_agent_that_is_stopped_ends_its_task_when_what_is_below_it_has_settled() {
+    let mut board = Board::new();
+    board.task("p", json!({ "status": "queued", "agent": "demo" }));
+    board.task("c", json!({ "parent_task_id": "p", "status": "queued" }));
+    board.task("d", json!({ "parent_task_id": "p" }));
+    let params = json!({ "session_id": "s1", "turn_id": board.attempt("p").turn_id });
+    let command = serde_json::from_value(params).expect("params");
+    board.decide(|state, context| interrupt_turn(state, &command, context)).expect("accepted");
+    board.carry_on();
+    assert_eq!(board.statuses(&["p", "c", "d"]), [Cancelling, Running, Cancelled]);
+    board.ok("complete_task", json!({ "task_id": "c" }));
+    assert_eq!(board.status("p"), Cancelled);
+}
+
+/// Failing it would let it be retried, as if nobody had wanted it to end.
+#[test]
+fn a_task_that_only_settles_is_not_failed() {
+    let mut board = family();
+    board.ok("start_task", json!({ "task_id": "c" }));
+    cancel(&mut board, "p", "none");
+    let refusal = board.refused("fail_task", json!({ "task_id": "p", "error": { "category": "bad" } }));
+    assert_eq!(refusal.details["status"], json!("cancelling"));
+    board.ok("complete_task", json!({ "task_id": "c" }));
+    assert_eq!(board.status("p"), Cancelled);
 }
 
 #[test]
 fn what_is_above_ends_when_what_is_below_has_settled() {
     let mut board = family();
-    cancel(&mut board, "p", "children");
     board.ok("start_task", json!({ "task_id": "g" }));
+    cancel(&mut board, "p", "children");
     board.ok("complete_task", json!({ "task_id": "g" }));
     assert_eq!(board.statuses(&["p", "c", "g"]), [Cancelled, Cancelled, Completed]);
     assert_eq!(board.known("p").status_reason.as_deref(), Some("enough"));
@@ -46,6 +132,9 @@ fn what_is_above_ends_when_what_is_below_has_settled() {
 #[test]
 fn nothing_is_added_below_a_task_that_is_being_cancelled() {
     let mut board = family();
+    board.ok("start_task", json!({ "task_id": "c" }));
+    board.ok("start_task", json!({ "task_id": "g" }));
+    board.task("h", json!({ "parent_task_id": "g", "status": "queued" }));
     cancel(&mut board, "p", "none");
     for parent in ["p", "c", "g"] {
         let refusal = board.refused("create_task", json!({ "parent_task_id": parent }));
@@ -54,7 +143,6 @@ fn nothing_is_added_below_a_task_that_is_being_cancelled() {
     board.task("n", json!({}));
     let link = json!({ "from": "g", "to": "n", "relationship": "parent" });
     assert_eq!(board.refused("link_tasks", link).details["cancelled_task_id"], json!("p"));
-    board.ok("start_task", json!({ "task_id": "g" }));
     board.ok("fail_task", json!({ "task_id": "g", "error": { "category": "bad" } }));
     let refusal = board.refused("retry_task", json!({ "task_id": "g", "reason": "again" }));
     assert_eq!(refusal.details["cancelled_task_id"], json!("p"), "nothing begins again either");
@@ -96,9 +184,11 @@ fn work_under_way_has_some_time_to_settle() {
 #[test]
 fn a_second_order_may_reach_further() {
     let mut board = family();
+    board.ok("start_task", json!({ "task_id": "g" }));
     cancel(&mut board, "p", "none");
+    assert_eq!(board.statuses(&["p", "c", "g"]), [Cancelling, Cancelling, Running]);
     cancel(&mut board, "p", "descendants");
-    assert_eq!(board.statuses(&["p", "c", "g"]), [Cancelled, Cancelled, Cancelled]);
+    assert_eq!(board.statuses(&["p", "c", "g"]), [Cancelling, Cancelling, Cancelling]);
 }
 
 #[test]
@@ -109,10 +199,11 @@ fn an_order_reaches_what_is_open_below_one_that_ended() {
     assert_eq!(board.statuses(&["p", "c", "g"]), [Cancelled, Failed, Cancelled]);
 
     let mut board = family();
+    board.ok("start_task", json!({ "task_id": "g" }));
     board.ok("fail_task", json!({ "task_id": "c", "error": { "category": "bad" } }));
     cancel(&mut board, "p", "none");
     assert_eq!(board.status("p"), Cancelling, "what is open below it settles first");
-    board.ok("cancel_task", json!({ "task_id": "g" }));
+    board.ok("complete_task", json!({ "task_id": "g" }));
     assert_eq!(board.status("p"), Cancelled);
 }
 

@@ -101,11 +101,15 @@ fn edges_are_seen_from_both_ends_and_linking_twice_changes_nothing() {
 #[test]
 fn an_edge_may_point_at_other_things_than_tasks() {
     let mut board = board_of(&["a", "b"]);
+    board.task("c", json!({ "status": "queued", "agent": "demo" }));
+    board.spawn_for("c", "sub_1").expect("spawned");
+    board.ok("close_subagent", json!({ "subagent_id": "sub_1" }));
+    let (run_id, thread_id) = (board.attempt("c").run_id, board.attempt("c").thread_id.expect("a thread"));
     let others = [
         ("source_task", "b"),
-        ("source_attempt", "run_1"),
+        ("source_attempt", run_id.as_str()),
         ("spawned_subagent", "sub_1"),
-        ("assigned_thread", "thread_1"),
+        ("assigned_thread", thread_id.as_str()),
         ("consumed_artifact", "art_0"),
         ("produced_artifact", "report.md"),
         ("evidence", "test:unit"),
@@ -127,7 +131,18 @@ fn an_edge_may_point_at_other_things_than_tasks() {
     }
     let row = board.known("a");
     assert_eq!((row.edges, row.artifacts.len(), row.evidence_refs.len()), (0, 0, 0));
-    assert_eq!(board.refused("link_tasks", edge("a", "source_task", "nobody")).code, ErrorCode::NotFound);
+    for (relationship, to) in [
+        ("source_task", "nobody"),
+        ("source_attempt", "run_1"),
+        ("spawned_subagent", "sub_2"),
+        ("assigned_thread", "th_1"),
+    ] {
+        assert_eq!(
+            board.refused("link_tasks", edge("a", relationship, to)).code,
+            ErrorCode::NotFound,
+            "{relationship}"
+        );
+    }
     assert_eq!(board.refused("link_tasks", edge("a", "evidence", "")).code, ErrorCode::InvalidParams);
 }
 
@@ -168,9 +183,9 @@ fn a_task_that_begins_again_is_in_the_graph_its_parent_is_in_now() {
 #[test]
 fn what_is_unlinked_lets_go_of_what_waited_for_it() {
     let mut board = board_of(&["p"]);
-    board.task("c", json!({ "parent_task_id": "p" }));
+    board.task("c", json!({ "parent_task_id": "p", "status": "queued" }));
     board.ok("cancel_task", json!({ "task_id": "p" }));
-    assert_eq!(board.status("p"), TaskStatus::Cancelling, "its child is open");
+    assert_eq!(board.status("p"), TaskStatus::Cancelling, "its child is at work");
     board.ok("unlink_tasks", edge("p", "parent", "c"));
-    assert_eq!(board.statuses(&["p", "c"]), [TaskStatus::Cancelled, TaskStatus::Accepted]);
+    assert_eq!(board.statuses(&["p", "c"]), [TaskStatus::Cancelled, TaskStatus::Running]);
 }

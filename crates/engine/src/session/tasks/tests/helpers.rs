@@ -106,7 +106,7 @@ fn what_failed_is_a_part_of_the_graph_until_its_helpers_rest() {
 #[test]
 fn nothing_is_added_below_a_task_that_is_cancelled_or_over() {
     let mut board = helped();
-    board.task("below", json!({ "parent_task_id": "t" }));
+    board.task("below", json!({ "parent_task_id": "t", "status": "queued" }));
     board.ok("cancel_task", json!({ "task_id": "t" }));
     for task in ["t", "below"] {
         for refusal in [board.spawn_for(task, "other"), board.create_job_for(task, "other")] {
@@ -168,4 +168,58 @@ fn a_thread_that_leaves_because_of_another_does_not_come_back() {
     board.helper_ends("batch");
     let resting = board.world.state.resting.len();
     assert_eq!((resting, board.world.state.threads.len()), (2, 3), "the invariants look at the rest");
+}
+
+fn link(board: &mut Board, from: &str, to: &str) -> Value {
+    board.ok("link_tasks", json!({ "from": from, "to": to, "relationship": "spawned_subagent" }))
+}
+
+#[test]
+fn a_child_agent_that_is_linked_works_for_the_task() {
+    let mut board = helped();
+    board.task("other", json!({ "status": "queued" }));
+    let edge_of = |from: &str| json!({ "from": from, "to": "child", "relationship": "spawned_subagent" });
+    let refusal = board.refused("link_tasks", edge_of("other"));
+    assert_eq!((refusal.code, &refusal.details["task_id"]), (ErrorCode::Conflict, &json!("t")), "it has one already");
+    board.ok("unlink_tasks", edge_of("t"));
+    link(&mut board, "other", "child");
+    let refusal = board.refused("complete_task", json!({ "task_id": "other" }));
+    assert_eq!(refusal.details["missing"][0]["subagent_id"], json!("child"));
+    board.ok("cancel_task", json!({ "task_id": "other", "propagation": "children" }));
+    board.carry_on();
+    assert!(!board.world.state.subagents.is_open(&id("child")), "it is stopped with its task");
+    board.crash_without_a_snapshot();
+}
+
+#[test]
+fn a_child_agent_that_rests_holds_nothing_up_until_it_works_again() {
+    let mut board = helped();
+    board.task("other", json!({ "status": "queued" }));
+    board.helper_ends("child");
+    board.ok("unlink_tasks", json!({ "from": "t", "to": "child", "relationship": "spawned_subagent" }));
+    link(&mut board, "other", "child");
+    let edge = board.edge_row("other", Relationship::SpawnedSubagent, "child").expect("an edge");
+    assert_eq!(edge.status, EdgeStatus::Satisfied);
+    let input = json!([{ "type": "text", "text": "more" }]);
+    board.ok("send_subagent_input", json!({ "subagent_id": "child", "input": input }));
+    board.refused("complete_task", json!({ "task_id": "other" }));
+    board.helper_ends("child");
+    board.ok("complete_task", json!({ "task_id": "other" }));
+}
+
+#[test]
+fn a_child_agent_is_not_linked_to_a_task_that_is_cancelled_or_over() {
+    let mut board = helped();
+    board.ok("unlink_tasks", json!({ "from": "t", "to": "child", "relationship": "spawned_subagent" }));
+    board.task("done", json!({}));
+    board.ok("complete_task", json!({ "task_id": "done" }));
+    board.ok("cancel_task", json!({ "task_id": "t" }));
+    for from in ["t", "done"] {
+        let params = json!({ "from": from, "to": "child", "relationship": "spawned_subagent" });
+        assert_eq!(board.refused("link_tasks", params).code, ErrorCode::PreconditionFailed, "{from}");
+    }
+    board.ok("close_subagent", json!({ "subagent_id": "child" }));
+    link(&mut board, "done", "child");
+    let edge = board.edge_row("done", Relationship::SpawnedSubagent, "child").expect("an edge");
+    assert_eq!(edge.status, EdgeStatus::Satisfied, "that a closed one worked for it can be told");
 }

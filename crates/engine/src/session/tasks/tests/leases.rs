@@ -212,3 +212,16 @@ fn a_worker_that_does_not_stop_is_given_up() {
     let late = board.work("complete_run", "t", token, json!({})).expect_err("it holds nothing any more");
     assert_eq!(late.details.get("cause"), Some(&json!("late_report")), "{late:?}");
 }
+
+/// Ids are no order, and a millisecond is long.
+#[test]
+fn runs_of_one_instant_wait_in_the_order_they_came() {
+    let mut board = Board::new();
+    let names: Vec<String> = (0..20).map(|number| format!("t{number:02}")).collect();
+    names.iter().for_each(|name| board.task(name, json!({ "status": "queued", "queue": "q" })));
+    let runs: Vec<_> = names.iter().map(|name| board.attempt(name).run_id).collect();
+    assert_eq!(board.ready("q"), runs);
+    let token = board.claim("t00");
+    board.work("release_run", "t00", token, json!({})).expect("given back");
+    assert_eq!(board.ready("q").last(), Some(&runs[0]), "one that is given back waits behind the others");
+}

@@ -87,6 +87,16 @@ impl Task {
         self.attempts.iter().filter(|(_, cause)| *cause != AttemptCause::CrashRecovery).count()
     }
 
+    /// Whether somebody has worked on it, and nothing new has to begin for it to go on.
+    pub(super) fn begun(&self) -> bool {
+        let retries = [Some(self.status), self.paused_from].contains(&Some(TaskStatus::Retrying));
+        match self.attempts.last() {
+            None | Some((AttemptStatus::Queued, _)) => false,
+            Some((AttemptStatus::Running, _)) => true,
+            Some(_) => !retries,
+        }
+    }
+
     pub(super) fn may(&self, to: TaskStatus) -> bool {
         may_move(self.status, to)
     }

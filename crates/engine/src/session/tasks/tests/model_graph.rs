@@ -131,6 +131,7 @@ impl Model {
             _ if to == task.status => {}
             Accepted if task.attempts.is_empty() => self.accept(name),
             Queued if matches!(task.status, Draft | Accepted) => match task.blockers.is_empty() {
+                true if self.cancelled_above(name) => return false,
                 true => self.begin(name, AttemptCause::First),
                 false => self.accept(name),
             },
@@ -211,7 +212,9 @@ impl Model {
         if !again && !task.may(TaskStatus::Cancelling) {
             return false;
         }
-        let below = self.below(name, propagation);
+        let mut below = self.below(name, propagation);
+        let unbegun = self.below(name, Propagation::Descendants).into_iter().filter(|name| !self.get(name).begun());
+        below.extend(unbegun.filter(|name| !below.contains(name)).collect::<Vec<_>>());
         // The intent is everywhere before anything ends.
         let reached: Vec<String> = [name.to_owned()].into_iter().chain(below).collect();
         let reached: Vec<String> =

@@ -1,6 +1,6 @@
 //! The reference model of attempts: how they begin, what workers and agents say of them, what time does to them.
 
-use factum_model::task::{AttemptCause, AttemptStatus, TaskStatus};
+use factum_model::task::{AttemptCause, AttemptStatus, Propagation, TaskStatus};
 
 use super::model::{GRACE, Model, Who, Whose, open};
 use crate::session::TimerKind;
@@ -106,8 +106,7 @@ impl Model {
             AttemptStatus::Lost => task.policy.retry_lost,
             _ => false,
         };
-        let again =
-            kind && may_help && task.tries() < task.policy.max_attempts && task.status != TaskStatus::Cancelling;
+        let again = kind && may_help && task.tries() < task.policy.max_attempts && !self.cancelled_above(name);
         if task.status == TaskStatus::Cancelling {
             self.settle(name);
         } else if again && task.status == TaskStatus::Paused {
@@ -117,6 +116,7 @@ impl Model {
         } else {
             match status {
                 AttemptStatus::Lost => self.set(name, TaskStatus::Lost),
+                AttemptStatus::Cancelled if self.busy_below(name) => drop(self.cancel(name, Propagation::None)),
                 AttemptStatus::Cancelled => self.end(name, TaskStatus::Cancelled),
                 AttemptStatus::TimedOut => self.end(name, TaskStatus::TimedOut),
                 _ => self.end(name, TaskStatus::Failed),
@@ -156,7 +156,7 @@ impl Model {
         let task = self.get(name);
         let waits = matches!(task.status, WaitingInput | WaitingPermission | WaitingResource);
         let startable = waits || matches!(task.status, Draft | Accepted | Blocked);
-        if !startable || !task.blockers.is_empty() || !task.attempts.is_empty() {
+        if !startable || !task.blockers.is_empty() || !task.attempts.is_empty() || self.cancelled_above(name) {
             return false;
         }
         self.begin(name, AttemptCause::First);
@@ -204,7 +204,8 @@ impl Model {
     pub(super) fn fail(&mut self, name: &str, may_help: bool) -> bool {
         let task = self.get(name);
         let at_work = task.held || (task.who == Who::Agent && task.run().is_some());
-        if !task.may(TaskStatus::Failed) || at_work {
+        let settles = task.status == TaskStatus::Cancelling && task.run().is_none();
+        if !task.may(TaskStatus::Failed) || at_work || settles {
             return false;
         }
         match task.run() {
@@ -242,7 +243,7 @@ impl Model {
     }
 
     pub(super) fn release(&mut self, name: &str) {
-        if self.get(name).status == TaskStatus::Cancelling {
+        if self.cancelled_above(name) {
             return self.attempt_failed(name, AttemptStatus::Cancelled, false);
         }
         self.close(name, AttemptStatus::Queued);

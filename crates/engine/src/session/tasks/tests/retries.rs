@@ -171,3 +171,15 @@ fn a_new_attempt_has_come_to_nothing_yet() {
     let said = row.progress.and_then(|progress| progress.delivery_state);
     assert_eq!((row.delivery_state, said), (DeliveryState::Delivered, Some(DeliveryState::Delivered)));
 }
+
+#[test]
+fn nobody_is_named_where_a_queue_or_an_agent_does_it() {
+    let mut board = Board::new();
+    board.task("queue", json!({ "status": "queued", "queue": "q" }));
+    board.task("agent", json!({ "status": "queued", "agent": "demo" }));
+    board.turn_fails("agent", crate::session::tests::world::failure("bad"));
+    for name in ["queue", "agent"] {
+        let params = json!({ "task_id": name, "reason": "again", "worker": "agent://zed" });
+        assert_eq!(board.refused("retry_task", params).code, factum_model::ErrorCode::InvalidParams, "{name}");
+    }
+}

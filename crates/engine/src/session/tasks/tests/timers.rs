@@ -105,3 +105,39 @@ fn a_time_in_the_far_future_is_the_end_of_time() {
         factum_model::Timestamp::from_millisecond(253_402_207_200_000).expect("the end")
     );
 }
+
+/// Whoever is asked may take their time; the question is not taken away from them.
+#[test]
+fn silence_does_not_count_while_somebody_is_asked() {
+    let mut board = Board::new();
+    let policy = json!({ "inactivity_timeout_ms": 100, "timeout_ms": 10_000 });
+    board.task("t", json!({ "status": "queued", "agent": "demo", "retry_policy": policy }));
+    let asked = board.turn_asks("t");
+    assert_eq!((board.status("t"), board.timers()), (TaskStatus::WaitingPermission, vec![named(TaskTimeout, 10_000)]));
+    board.pass(5_000);
+    // Nor while it is put aside in between.
+    board.ok("pause_task", json!({ "task_id": "t" }));
+    board.ok("resume_task", json!({ "task_id": "t" }));
+    assert_eq!((board.status("t"), board.timers().len()), (TaskStatus::WaitingPermission, 1));
+    board.allow(&asked);
+    assert_eq!(board.status("t"), TaskStatus::Running);
+    assert_eq!(
+        board.timers(),
+        [named(TaskInactivity, 5_100), named(TaskTimeout, 10_000)],
+        "it has its whole time again"
+    );
+    board.pass(100);
+    assert_eq!(board.status("t"), TaskStatus::TimedOut);
+}
+
+#[test]
+fn what_was_decided_while_a_task_was_put_aside_is_not_waited_for() {
+    let mut board = Board::new();
+    let policy = json!({ "inactivity_timeout_ms": 100 });
+    board.task("t", json!({ "status": "queued", "agent": "demo", "retry_policy": policy }));
+    let asked = board.turn_asks("t");
+    board.ok("pause_task", json!({ "task_id": "t" }));
+    board.allow(&asked);
+    board.ok("resume_task", json!({ "task_id": "t" }));
+    assert_eq!((board.status("t"), board.timers()), (TaskStatus::Running, vec![named(TaskInactivity, 100)]));
+}

@@ -19,6 +19,22 @@ fn lists_are_newest_first() {
 }
 
 #[test]
+fn what_is_made_in_one_instant_is_in_order_too() {
+    let mut world = World::idle();
+    let names: Vec<String> = (0..9).map(|number| format!("job_{}", 9 - number)).collect();
+    for name in &names {
+        world.create_job(json!({ "job_id": name, "items": items(3), "queue": "q" })).expect("created");
+    }
+    let lines = world.table("jobs").map(|(_, row)| serde_json::from_slice::<JobLine>(row).expect("a line").job_id);
+    assert!(lines.map(|job_id| job_id.to_string()).eq(names.iter().rev().cloned()), "the newest job first");
+    let handed =
+        |event: &Event| matches!(event.fact, Fact::JobItemQueued(_)).then(|| event.scope.run_id.clone()).flatten();
+    let log = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode"));
+    let handed: Vec<_> = log.filter_map(|event| handed(&event)).collect();
+    assert_eq!((world.ready(), handed.len()), (handed.clone(), 27), "the oldest run first");
+}
+
+#[test]
 fn jobs_that_ended_leave_the_state() {
     let mut world = World::idle();
     world.create_job(json!({ "items": items(1) })).expect("created");
