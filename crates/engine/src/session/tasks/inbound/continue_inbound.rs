@@ -45,8 +45,8 @@ pub fn continue_inbound(
     match (open, turn_id) {
         (Some(action), Some(turn_id)) => {
             let (decision, payload, verdict) = read(action, input)?;
-            // Where more than this was asked, the word may have been meant for something else.
-            if named.is_none() && lets_happen(action, verdict) && link.asked > 1 {
+            // The word may have been meant for what somebody else has decided meanwhile.
+            if named.is_none() && lets_happen(action, verdict) && link.overtaken {
                 return Err(for_which(action, &decision));
             }
             check_answer(&action.required, verdict, &decision, payload.as_ref())?;
@@ -108,8 +108,8 @@ fn too_late() -> Refusal {
 fn for_which(action: &OpenAction, decision: &str) -> Refusal {
     let (id, prompt) = (action.action_id.as_str(), &action.required.prompt);
     Refusal::invalid(format!(
-        "the task has asked for more than one thing, so {decision:?} does not say what it is for. Open is now: {prompt:?}. Send \
-         the text \"{decision} {id}\", or a data part {{\"decision\": …, \"action_id\": …}}, to decide that"
+        "something that the task had asked was decided by somebody else, so {decision:?} does not say what it is for. Open is \
+         now: {prompt:?}. Send the text \"{decision} {id}\", or a data part {{\"decision\": …, \"action_id\": …}}, to decide that"
     ))
     .with("action_id", id)
     .with("cause", "action_not_named")

@@ -60,9 +60,10 @@ pub struct Link {
     /// What its channel was told last, once something was (`tell`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<TaskStatus>,
-    /// How many things its peer was asked. Behind the first, a word alone does not say what it is about.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub asked: u32,
+    /// Somebody else, or the time, decided something that its peer was asked, and the peer has said nothing since. What it says
+    /// next may still be about that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overtaken: bool,
     /// What was said while its agent worked, and the agent has not heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unheard: Vec<Part>,
@@ -71,10 +72,6 @@ pub struct Link {
 /// Of links that were recorded without it.
 fn polling() -> DeliveryMechanism {
     DeliveryMechanism::Polling
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Inbound {
@@ -100,12 +97,7 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
         let agent = fact.execution.agent.as_deref().map(Arc::from);
         inbound.open.insert(task_id.clone(), Link { agent, ..Link::clone(link) }.into());
     }
-    if matches!(event.fact, Fact::ActionRequired(_))
-        && let Some(link) = asking_for(tasks, event).and_then(|task_id| inbound.open.get_mut(task_id))
-    {
-        let link = Arc::make_mut(link);
-        link.asked = link.asked.saturating_add(1);
-    }
+    note_overtaken(inbound, tasks, event);
     match (&event.fact, inbound.open.get_mut(task_id)) {
         (Fact::ChannelMessage(fact), Some(link)) if fact.direction == Direction::Inbound => {
             Arc::make_mut(link).unheard.extend(fact.parts.iter().cloned());
@@ -140,6 +132,18 @@ pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Ev
     }
 }
 
+/// Whether what the peer says next could be an answer to something that was decided without it.
+fn note_overtaken(inbound: &mut Inbound, tasks: &Tasks, event: &Event) {
+    let said_by_peer = event.refs.contains_key(super::PEER_MESSAGE);
+    if !said_by_peer && !matches!(event.fact, Fact::ActionResolved(_)) {
+        return;
+    }
+    let Some(link) = asking_for(tasks, event).and_then(|task_id| inbound.open.get_mut(task_id)) else { return };
+    if link.overtaken == said_by_peer {
+        Arc::make_mut(link).overtaken = !said_by_peer;
+    }
+}
+
 /// The task that a question is asked in: that of its turn, or of the turn whose call gave work to the peer that asks.
 fn asking_for<'a>(tasks: &'a Tasks, event: &'a Event) -> Option<&'a TaskId> {
     let given = || tasks.made_in(event.scope.task_id.as_ref()?);
@@ -170,7 +174,7 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         status_sequence: event.sequence,
         delivery: peer_task.delivery_mechanism,
         told: None,
-        asked: 0,
+        overtaken: false,
         unheard: Vec::new(),
     };
     inbound.open.insert(task_id.clone(), link.into());

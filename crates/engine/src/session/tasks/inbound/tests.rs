@@ -208,52 +208,52 @@ fn an_answer_that_names_none_is_for_the_oldest() {
     }
 }
 
-/// Whoever approves one thing approves nothing else, whatever was decided or asked meanwhile.
+/// A word goes to what is shown, one thing after the other, and an answer to what was decided is never moved to what is open.
 #[test]
-fn a_word_that_may_be_meant_for_something_else_allows_nothing() {
+fn a_word_is_for_what_is_shown_and_a_name_for_what_it_names() {
     let data = |data: Value| vec![Part::Data { data }];
     let mut world = World::new();
     let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
-    model_asks(&mut world, vec![gated("delete"), gated("read")]);
-    let (first, second) = (world.action_id(0), world.action_id(1));
-    let refused = |world: &mut World, answer: &[Part], cause: &str| {
-        let refusal = say(world, &task_id, answer).err().expect("a refusal");
-        assert_eq!(refusal.details["cause"], json!(cause), "{answer:?}");
-        refusal
-    };
-    // Which of the two it was shown is not known of whoever says it.
-    let refusal = refused(&mut world, &text("allow"), "action_not_named");
-    assert_eq!((refusal.code, &refusal.details["action_id"]), (ErrorCode::InvalidParams, &json!(first)));
-    assert!(refusal.message.contains(&format!("allow {first}")), "{}", refusal.message);
-    refused(&mut world, &data(json!({ "decision": "allow" })), "action_not_named");
+    model_asks(&mut world, vec![gated("delete"), gated("read"), gated("list")]);
+    let [first, second, third] = [0, 1, 2].map(|at| world.action_id(at));
     // The second one, named.
     let done = say(&mut world, &task_id, &data(json!({ "decision": "allow", "action_id": second }))).expect("taken");
     assert_eq!(resolved(&done.events), [(second.clone(), true)]);
-    // It was decided: an answer to it is not moved to the one that is open still, and neither is a bare word.
     for late in [data(json!({ "decision": "allow", "action_id": second })), text(&format!("allow {second}"))] {
-        let refusal = refused(&mut world, &late, "decided_already");
-        assert_eq!(refusal.code, ErrorCode::Conflict);
+        let refusal = say(&mut world, &task_id, &late).err().expect("a refusal");
+        assert_eq!((refusal.code, &refusal.details["cause"]), (ErrorCode::Conflict, &json!("decided_already")));
     }
-    refused(&mut world, &text("allow"), "action_not_named");
-    // People can type an id.
-    let done = say(&mut world, &task_id, &text(&format!(" Allow  {first} "))).expect("taken");
+    let done = say(&mut world, &task_id, &text("allow")).expect("taken");
     assert_eq!(resolved(&done.events), [(first, true)]);
+    // People can type an id.
+    let done = say(&mut world, &task_id, &text(&format!(" Allow  {third} "))).expect("taken");
+    assert_eq!(resolved(&done.events), [(third, true)]);
     assert_eq!(row(&world, "r1").status, TaskStatus::Running);
 }
 
-/// The first client answered, the agent went on and asks for something else; then the second one's answer comes.
+/// Somebody here decided, another thing is shown, and then the word comes that the client had for the first one.
 #[test]
-fn a_late_word_does_not_allow_what_was_asked_since() {
+fn a_late_word_does_not_allow_what_its_sender_may_never_have_seen() {
     let mut world = World::new();
     let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
-    model_asks(&mut world, vec![question("which")]);
-    say(&mut world, &task_id, &text("blue")).expect("taken");
-    model_asks(&mut world, vec![gated("delete")]);
-    let refusal = say(&mut world, &task_id, &text("yes")).err().expect("a refusal");
-    assert_eq!(refusal.details["cause"], json!("action_not_named"));
-    let asked = world.action_id(0);
+    model_asks(&mut world, vec![gated("read"), gated("delete")]);
+    let (first, second) = (world.action_id(0), world.action_id(1));
+    world.respond(0, "deny");
+    for word in [text("allow"), vec![Part::Data { data: json!({ "decision": "allow" }) }]] {
+        let refusal = say(&mut world, &task_id, &word).err().expect("a refusal");
+        assert_eq!((refusal.code, &refusal.details["cause"]), (ErrorCode::InvalidParams, &json!("action_not_named")));
+        assert_eq!(refusal.details["action_id"], json!(second));
+        assert!(refusal.message.contains(&format!("allow {second}")), "{}", refusal.message);
+    }
+    let late = say(&mut world, &task_id, &text(&format!("allow {first}"))).err().expect("a refusal");
+    assert_eq!(late.details["cause"], json!("decided_already"));
     let done = say(&mut world, &task_id, &text("no")).expect("nothing happens by that");
-    assert_eq!(resolved(&done.events), [(asked, false)]);
+    assert_eq!(resolved(&done.events), [(second, false)]);
+    // It has spoken since, so what it says is about what it was shown since.
+    model_asks(&mut world, vec![gated("list")]);
+    let third = world.action_id(0);
+    let done = say(&mut world, &task_id, &text("allow")).expect("taken");
+    assert_eq!(resolved(&done.events), [(third, true)]);
     assert_eq!(world.replayed(), world.state);
 }
 
