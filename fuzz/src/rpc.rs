@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use factum_model::id::ChannelId;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::json::{depth, has_reserved_key};
+
+/// The member that says which remote channel a request comes through.
+const CHANNEL: &str = "channel_id";
 
 /// What one request is owed.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,8 +96,10 @@ fn owed(request: &str) -> Owed {
     let Ok(members) = serde_json::from_str::<Members>(request) else { return Owed::unnamed() };
     let id = members.get("id").filter(|id| members.count("id") == 1 && !id.starts_with(['[', '{', 't', 'f']));
     let error = || id.map_or_else(Owed::unnamed, |id| Owed::Error(id.to_owned()));
-    let once = ["jsonrpc", "method", "params", "id"].iter().all(|name| members.count(name) <= 1);
-    if !once || members.text("jsonrpc").as_deref() != Some("2.0") || members.text("method").is_none() {
+    let once = ["jsonrpc", "method", "params", "id", CHANNEL].iter().all(|name| members.count(name) <= 1);
+    // Ours, beside the members of JSON-RPC: one that is no id makes it no request.
+    let through = members.get(CHANNEL).is_none_or(|id| serde_json::from_str::<Option<ChannelId>>(id).is_ok());
+    if !once || !through || members.text("jsonrpc").as_deref() != Some("2.0") || members.text("method").is_none() {
         return error();
     }
     match (members.get("id"), id) {
