@@ -10,6 +10,7 @@ use super::draft::Draft;
 use super::fields::clip_failure;
 use super::graph::cancelled_above;
 use super::inbound::follow_up;
+use super::moves::may_move;
 use super::reconcile;
 use super::start_task::{Start, routed, start};
 use super::state::Task;
@@ -56,7 +57,9 @@ fn complete_or_await(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
         return;
     }
     let Some(task) = draft.tasks.get(task_id) else { return };
-    if reconcile::is_enough(draft.state, &draft.tasks, task) {
+    // One that its owner said is blocked is not any more, and completes as what it is then.
+    let may = may_move(task.row.status, TaskStatus::Completed);
+    if may && reconcile::is_enough(draft.state, &draft.tasks, task) {
         let fact = reconcile::completion(&draft.tasks, task, draft.context.caller);
         return draft.completed(task_id, fact);
     }
@@ -67,6 +70,7 @@ fn complete_or_await(draft: &mut Draft<'_, '_>, task_id: &TaskId) {
         native_status: None,
     };
     draft.push(draft.run_scope(task_id), fact);
+    complete_if_enough(draft, task_id);
 }
 
 /// Completes a task that waits for its owner, where the owner said beforehand that this is enough.

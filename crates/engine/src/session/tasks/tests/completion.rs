@@ -230,3 +230,13 @@ fn only_the_task_s_own_criteria_are_told_and_each_once() {
         }
     }
 }
+
+#[test]
+fn a_run_that_was_enough_completes_a_task_that_was_said_to_be_blocked() {
+    let mut board = Board::new();
+    board.task("t", json!({ "status": "queued", "queue": "q", "auto_complete": true }));
+    let token = board.claim("t");
+    board.ok("update_task", json!({ "task_id": "t", "status": "blocked" }));
+    board.work("complete_run", "t", token, json!({})).expect("accepted");
+    assert_eq!(board.status("t"), TaskStatus::Completed);
+}
