@@ -160,7 +160,7 @@ wire! {
         /// Until when work under way may settle by itself.
         pub settle_by: Option<Timestamp>,
         /// Whether what has not begun below it is cancelled too, wherever the order itself ends. It was not in older versions.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub ends_unbegun: bool,
     }
 

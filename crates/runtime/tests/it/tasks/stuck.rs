@@ -30,3 +30,30 @@ async fn a_timer_that_cannot_fire_keeps_no_other_from_it() {
     world.store.accept(&stream);
     until(&world, &sessions[0], "bad", TaskStatus::TimedOut).await;
 }
+
+/// Each is within its bounds, and all of them together are more than a commit takes.
+#[tokio::test]
+async fn large_tasks_behind_one_start_however_many_there_are() {
+    let mut world = World::new().await;
+    let session_id = create(&world, json!({ "task_id": "first", "objective": "x" })).await.session_id;
+    let (objective, value) = ("🦀".repeat(15_990), json!({ "x": "x".repeat(16_000) }));
+    let names: Vec<String> = (0..180).map(|number| format!("t{number:03}")).collect();
+    for name in &names {
+        let params = json!({
+            "task_id": name,
+            "objective": objective,
+            "scope": value,
+            "constraints": value,
+            "metadata": value,
+            "blocked_by": ["first"],
+        });
+        create(&world, params).await;
+    }
+    call::<CompleteTask>(&world, json!({ "task_id": "first" })).await.unwrap();
+    for name in &names {
+        until(&world, &session_id, name, TaskStatus::Running).await;
+    }
+    world.restart(Agents::demo()).await;
+    call::<GetSession>(&world, json!({ "session_id": session_id })).await.unwrap();
+    call::<CancelTask>(&world, json!({ "task_id": "t000" })).await.unwrap();
+}
