@@ -89,7 +89,7 @@ fn owed(line: &[u8], limits: &TransportLimits) -> Vec<String> {
     let expected = if line.len() > LINE_BYTES_MAX {
         Expected::One(Owed::Error("null".to_owned()))
     } else {
-        rpc::expected(whole, limits.json_depth_max, limits.batch_max)
+        rpc::expected(whole, limits.batch_max)
     };
     let all = match expected {
         Expected::One(owed) => vec![owed],

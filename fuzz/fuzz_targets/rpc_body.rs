@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let limits = TransportLimits::default();
-    let expected = rpc::expected(data, limits.json_depth_max, limits.batch_max);
+    let expected = rpc::expected(data, limits.batch_max);
     let answer = world::with(&AuthOptions::default(), |world| {
         let answer = world.tokio.block_on(world.door.rpc(&world.caller, data));
         assert!(!answer.as_deref().is_some_and(world::is_foreign), "something of another account is in the answer");
