@@ -5,6 +5,8 @@ use factum_model::report::ModelIntent;
 use factum_model::{NewEvent, Refusal, Timestamp};
 use uuid::Uuid;
 
+use crate::size::json_bytes;
+
 /// Everything a decision may depend on that is neither state nor command.
 pub struct Context<'a> {
     pub now: Timestamp,
@@ -306,8 +308,7 @@ impl Limits {
         if metadata.is_empty() {
             return Ok(());
         }
-        let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |bytes| bytes.len());
-        check(name, bytes, self.metadata_bytes_max)
+        check(name, json_bytes(metadata), self.metadata_bytes_max)
     }
 
     /// Refuses a title over the bound.

@@ -12,6 +12,7 @@
 mod context;
 mod digest;
 mod key;
+mod size;
 
 pub mod access;
 pub mod messaging;

@@ -1,13 +1,11 @@
 //! What a message may hold, and the bounds. What it means is nobody's business here.
 
-use std::io;
-
 use factum_model::Refusal;
 use factum_model::commands::PublishMessage;
-use serde::Serialize;
 
 use super::forms::look_at;
 use crate::context::{Limits, check};
+use crate::size::json_bytes;
 
 const FORMS: &str = r#"{"type":"text","text":…}, {"type":"file","file":{…}}, {"type":"data","data":…}, or {"text":…}, {"raw":…}, {"url":…}, {"data":…}"#;
 
@@ -58,25 +56,4 @@ fn check_bytes(command: &PublishMessage, limits: &Limits) -> Result<(), Refusal>
     let refs: usize = refs.iter().filter(|refs| !refs.is_empty()).map(json_bytes).sum();
     let metadata = command.metadata.as_ref().filter(|metadata| !metadata.is_empty()).map_or(0, json_bytes);
     check("message_bytes", command.parts.as_json().len() + refs + metadata, limits.message_bytes_max)
-}
-
-fn json_bytes(value: &(impl Serialize + ?Sized)) -> usize {
-    let mut counter = Counter(0);
-    // A value of texts and numbers always serializes, and counting takes everything.
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
-}
-
-/// Counts what is written to it.
-struct Counter(usize);
-
-impl io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

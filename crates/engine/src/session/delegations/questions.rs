@@ -17,6 +17,7 @@ use crate::session::crossing;
 use crate::session::respond_action::Answer;
 use crate::session::state::{OpenAction, SessionState};
 use crate::session::verdict::Verdict;
+use crate::size::json_bytes;
 
 /// Under this name an action says which of the peer's questions it is.
 pub(super) const QUESTION: &str = "question";
@@ -109,7 +110,7 @@ fn taken_over(terms: &Terms) -> Terms {
     let fits = |word: &&String| !word.is_empty() && word.chars().count() <= TERM_CHARS_MAX;
     let words = &terms.decisions;
     let all = words.len() <= DECISIONS_MAX && words.iter().all(|word| fits(&word));
-    let small = |schema: &&Value| schema.to_string().len() <= SCHEMA_BYTES_MAX;
+    let small = |schema: &&Value| json_bytes(*schema) <= SCHEMA_BYTES_MAX;
     Terms {
         action_id: terms.action_id.as_ref().filter(fits).cloned(),
         tool_name: terms.tool_name.as_ref().filter(fits).cloned(),

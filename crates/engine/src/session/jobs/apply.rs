@@ -12,6 +12,7 @@ use factum_model::{Event, Fact, Scope, Timestamp};
 use super::super::state::KEPT_TEXT_CHARS_MAX;
 use super::super::text::clip;
 use super::state::*;
+use crate::size::json_bytes;
 
 /// How much of an instruction a record shows.
 const INSTRUCTION_PREVIEW_CHARS: usize = 200;
@@ -148,7 +149,7 @@ impl Job {
 
 /// What items are about, in bytes.
 pub(super) fn input_bytes(items: &[JobItemInput]) -> usize {
-    serde_json::to_vec(items).map_or(usize::MAX, |bytes| bytes.len())
+    json_bytes(items)
 }
 
 /// Some milliseconds later; `None` beyond the end of time.

@@ -8,11 +8,11 @@ use factum_model::Refusal;
 use factum_model::routing::TaskProfile;
 use factum_model::task::{Acceptance, RetryPolicy, TaskRow};
 use factum_model::value::Failure;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::{Limits, check};
 use crate::session::text::clip;
+use crate::size::json_bytes;
 
 pub(super) fn check_policy(policy: Option<&RetryPolicy>, limits: &Limits) -> Result<(), Refusal> {
     let Some(policy) = policy else { return Ok(()) };
@@ -98,16 +98,12 @@ fn of(field: &str) -> impl FnOnce(Refusal) -> Refusal {
     move |refusal| refusal.with("field", field)
 }
 
-fn json_bytes(value: &impl Serialize) -> usize {
-    serde_json::to_vec(value).map_or(usize::MAX, |bytes| bytes.len())
-}
-
 pub(super) fn check_values<'a>(
     values: impl IntoIterator<Item = Option<&'a Value>>,
     limits: &Limits,
 ) -> Result<(), Refusal> {
     for value in values.into_iter().flatten() {
-        check("metadata_bytes", value.to_string().len(), limits.metadata_bytes_max)?;
+        check("metadata_bytes", json_bytes(value), limits.metadata_bytes_max)?;
     }
     Ok(())
 }

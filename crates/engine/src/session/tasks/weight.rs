@@ -4,13 +4,12 @@
 //! It is an estimate: the facts as JSON, and for each task they are about its row, which a commit writes whole.
 
 use std::collections::BTreeSet;
-use std::io;
 
 use factum_model::NewEvent;
 use factum_model::id::TaskId;
-use serde::Serialize;
 
 use super::state::Tasks;
+use crate::size::json_bytes;
 
 /// How many bytes a commit may have when more is added to it. Well below what the store takes, since what is added may be as
 /// large as the largest task.
@@ -53,26 +52,5 @@ impl Weight {
         }
         self.facts = events.len();
         self.bytes >= self.bytes_max
-    }
-}
-
-fn json_bytes(value: &impl Serialize) -> usize {
-    let mut count = Count(0);
-    // Counting cannot fail, and what cannot be written as JSON is not written.
-    drop(serde_json::to_writer(&mut count, value));
-    count.0
-}
-
-/// Counts what is written and keeps nothing of it.
-struct Count(usize);
-
-impl io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -13,6 +13,7 @@ use super::super::create_job::{check_created, with_agent};
 use super::fire::job_of;
 use super::times::Times;
 use crate::context::{Context, Decision, check};
+use crate::size::json_bytes;
 
 /// `session_id` and `agent` as for `create_job`.
 pub fn create_schedule(
@@ -53,8 +54,7 @@ fn check_schedule(state: &SessionState, schedule: &Schedule, context: &mut Conte
     let limits = context.limits;
     limits.check_title(schedule.title.as_deref())?;
     check("schedules", state.jobs.schedules.len() + 1, limits.schedules_max)?;
-    let bytes = serde_json::to_vec(schedule).map_or(usize::MAX, |bytes| bytes.len());
-    check("schedule_bytes", bytes, limits.schedule_bytes_max)?;
+    check("schedule_bytes", json_bytes(schedule), limits.schedule_bytes_max)?;
     if schedule.every_ms.is_some_and(|ms| ms < limits.schedule_interval_ms_min) {
         let message =
             format!("every_ms must be at least schedule_interval_ms_min, {}", limits.schedule_interval_ms_min);
