@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use factum_model::Event;
+use factum_model::events::ToolEntry;
 use factum_model::id::{ModelRequestId, StepId};
 use factum_model::report::{ArtifactDraft, Chunk, Ends, ModelAnswer, Report, TurnReport};
 use factum_model::value::{Failure, OutputRef};
@@ -20,7 +21,7 @@ use crate::model::{Answer, ArtifactContent, ModelRequest, Piece, Sink};
 use crate::next::{Next, next_behind};
 use crate::panic::panic_text;
 use crate::pieces::{Pieces, Taken};
-use crate::transcript::{INTERRUPTED, Round};
+use crate::transcript::{INTERRUPTED, Round, Transcript};
 use crate::turn::Run;
 
 /// How often one round is tried before the turn fails.
@@ -30,7 +31,7 @@ const RETRY_DELAY_FIRST: Duration = Duration::from_millis(250);
 /// How long the text of one answer may get.
 pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// A text up to this size stands in the fact that ends the answer; a longer one becomes a blob.
-const TEXT_INLINE_BYTES_MAX: usize = 16 << 10;
+pub(crate) const TEXT_INLINE_BYTES_MAX: usize = 16 << 10;
 /// How many calls one answer may ask for. The engine has a bound of its own behind this one.
 pub const CALLS_PER_ANSWER_MAX: usize = 64;
 /// How many artifacts one answer may bring.
@@ -117,7 +118,7 @@ impl Run<'_> {
         }
         let Answer { stop_reason, usage, calls, .. } = answer;
         let text = self.whole_text(&rest);
-        let ends = if calls.is_empty() && artifacts.is_empty() { self.ends(&text, &stop_reason) } else { None };
+        let ends = if calls.is_empty() && artifacts.is_empty() { ends(&mut self.transcript, &self.catalog, &text, &stop_reason) } else { None };
         let (text, text_ref) = match text {
             text if text.is_empty() => (None, None),
             text if text.len() > TEXT_INLINE_BYTES_MAX => {
@@ -138,14 +139,19 @@ impl Run<'_> {
         }
         text
     }
+}
 
-    /// How the turn ends behind an answer that asks for nothing, if that is what comes next.
-    fn ends(&mut self, text: &str, stop_reason: &str) -> Option<Ends> {
-        let round = Round { text: text.to_owned(), stop_reason: stop_reason.to_owned(), calls: Vec::new() };
-        match next_behind(&mut self.transcript, round, &self.catalog) {
-            Next::Finish(TurnReport::Completed { preview, .. }) => Some(Ends { preview }),
-            _ => None,
-        }
+/// How the turn ends behind an answer that asks for nothing, if that is what comes next.
+pub(crate) fn ends(
+    transcript: &mut Transcript,
+    catalog: &[ToolEntry],
+    text: &str,
+    stop_reason: &str,
+) -> Option<Ends> {
+    let round = Round { text: text.to_owned(), stop_reason: stop_reason.to_owned(), calls: Vec::new() };
+    match next_behind(transcript, round, catalog) {
+        Next::Finish(TurnReport::Completed { preview, .. }) => Some(Ends { preview }),
+        _ => None,
     }
 }
 
@@ -259,7 +265,7 @@ impl Pump<'_> {
     }
 }
 
-fn count(counter: &mut u32) -> u32 {
+pub(crate) fn count(counter: &mut u32) -> u32 {
     let index = *counter;
     *counter += 1;
     index

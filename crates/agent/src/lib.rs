@@ -20,6 +20,7 @@
 
 mod agents;
 mod ask;
+mod at_once;
 mod call;
 mod host;
 mod model;
@@ -36,8 +37,9 @@ mod turn;
 
 pub use agents::{Agent, Agents, BadAgents};
 pub use ask::{ANSWER_BYTES_MAX, CALLS_PER_ANSWER_MAX, MODEL_TRIES_MAX};
+pub use at_once::at_once;
 pub use host::{Host, Stopped};
-pub use model::{Answer, Artifact, ArtifactContent, Model, ModelRequest, Sink, TurnView};
+pub use model::{Answer, Artifact, ArtifactContent, Model, ModelRequest, Piece, Sink, TurnView};
 pub use next::{CALLS_AT_ONCE_MAX, MODEL_ROUNDS_MAX, Next, next};
 pub use script::{Script, ScriptError};
 pub use tools::{DELEGATE_TOOL, ProgressSink, ToolInvocation, ToolOutput, Tools};

@@ -39,6 +39,12 @@ pub trait Model: Send + Sync {
         false
     }
 
+    /// The whole answer to a turn's first request, where knowing it takes nothing: no time, no traffic, nothing that anybody
+    /// would notice. It may be asked before the turn is durable, and `answer` would say the same.
+    fn at_once(&self, _turn: TurnView<'_>) -> Option<(Vec<Piece>, Answer)> {
+        None
+    }
+
     async fn answer(&self, request: ModelRequest<'_>, sink: &Sink) -> Result<Answer, Failure>;
 }
 
@@ -89,7 +95,7 @@ pub enum ArtifactContent {
 
 /// One piece of an answer under way.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Piece {
+pub enum Piece {
     Text(String),
     Reasoning(String),
     ReasoningSummary(String),

@@ -52,8 +52,18 @@ pub(crate) trait Aggregate: Default + Serialize + DeserializeOwned + Send + 'sta
     /// Completes the ids of what was decided, before it is written.
     fn name_owners(&self, _: &mut [NewEvent]) {}
 
-    /// Applies the facts of one commit and says what they change in the index.
-    fn apply_commit(&mut self, events: &[Event]) -> Vec<IndexChange>;
+    /// Applies the facts of one commit and says what they change in the index. `more` gives facts that follow from them at
+    /// once; they are added to the commit.
+    fn apply_commit(
+        &mut self,
+        events: &mut Vec<Event>,
+        more: impl FnOnce(&Self, &[Event]) -> Vec<Event>,
+    ) -> Vec<IndexChange>;
+
+    /// What follows from facts so quickly that it can be in the same commit.
+    fn at_once(_: &Runtime, _: &Self, _: &[Event]) -> Option<AtOnce<Self>> {
+        None
+    }
 
     /// Events between two snapshots: the most that has to be folded to open one. A state that is large for what it holds
     /// open asks for more, so that writing it down stays a small part of the work.
@@ -68,5 +78,14 @@ pub(crate) trait Aggregate: Default + Serialize + DeserializeOwned + Send + 'sta
     /// Whether nothing goes on that needs the state in memory.
     fn is_quiet(work: &Self::Work) -> bool;
 }
+
+/// Something to decide right behind the facts that it follows from.
+pub(crate) struct AtOnce<S> {
+    /// Who does it.
+    pub(crate) principal: String,
+    pub(crate) decide: Decide<S>,
+}
+
+type Decide<S> = Box<dyn FnOnce(&S, &mut Context<'_>) -> Result<Decision<()>, Refusal>>;
 
 pub(crate) type Recover<S> = fn(&S, &mut Context<'_>) -> Result<Decision<()>, Refusal>;

@@ -13,13 +13,14 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::events::CommandAccepted;
-use factum_model::id::EventId;
-use factum_model::{ENCODED_BYTES, Event, NewEvent, Refusal, Timestamp, Trace};
+use factum_model::id::{EventId, IdSource};
+use factum_model::{ENCODED_BYTES, Event, NewEvent, Refusal, Scope, Timestamp, Trace};
 use factum_store::{AppendError, Commit, Receipt, Snapshot};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::aggregate::Aggregate;
+use crate::aggregate::{Aggregate, AtOnce};
 use crate::cell::{Cell, Live};
 use crate::error::append_refusal;
 use crate::hub::Published;
@@ -41,6 +42,20 @@ pub(crate) struct Accept {
     pub(crate) command: &'static str,
     pub(crate) keys: Vec<String>,
     pub(crate) params_digest: String,
+}
+
+impl Accept {
+    /// The facts that let a repeat be answered with `result`, one for each key.
+    pub(crate) fn facts(&self, scope: &Scope, principal: &str, result: &Value) -> Vec<NewEvent> {
+        let fact = |key: &String| CommandAccepted {
+            command: self.command.to_owned(),
+            principal: principal.to_owned(),
+            idempotency_key: key.clone(),
+            params_digest: self.params_digest.clone(),
+            result: result.clone(),
+        };
+        self.keys.iter().map(|key| NewEvent::new(scope.clone(), fact(key))).collect()
+    }
 }
 
 /// A decision on its way to the disk.
@@ -120,13 +135,45 @@ impl Runtime {
         }
         let expected = state.sequence();
         state.name_owners(&mut events);
-        let events = self.number(events, expected, now, actor.trace, &mut *ids);
-        let records = encode(&events)?;
-        let index = state.apply_commit(&events);
+        let mut events = self.number(events, expected, now, actor.trace, &mut *ids);
+        let index = state.apply_commit(&mut events, |state, events| {
+            self.at_once(cell, state, events, now, actor.trace, &mut *ids).unwrap_or_default()
+        });
+        let records = encode(&events).inspect_err(|_| {
+            // The state has what the log will never have.
+            cell.broken.store(true, Ordering::Release);
+        })?;
         let snapshot = self.due_snapshot(live);
         let events = Arc::new(events);
         let receiver = self.hand_over(cell, expected, records, index, snapshot, &events);
         Ok(Pending { output, events, settled: Settled::ByStore(receiver) })
+    }
+
+    /// What follows from facts that are applied, to go into their commit. Where that is refused it is left to whoever would
+    /// do it behind the commit, and hears of it.
+    fn at_once<S: Aggregate>(
+        &self,
+        cell: &Arc<Cell<S>>,
+        state: &S,
+        events: &[Event],
+        now: Timestamp,
+        trace: &Trace,
+        ids: &mut dyn IdSource,
+    ) -> Option<Vec<Event>> {
+        let AtOnce { principal, decide } = S::at_once(self, state, events)?;
+        let mut context = Context {
+            now,
+            ids: &mut *ids,
+            caller: &principal,
+            account: &cell.account,
+            through: None,
+            limits: &self.0.limits,
+            prelude: 0,
+            opening: &|agent| self.0.agents.get(agent).map(|agent| agent.opening()),
+        };
+        let mut events = decide(state, &mut context).ok()?.events;
+        state.name_owners(&mut events);
+        Some(self.number(events, state.sequence(), now, trace, ids))
     }
 
     pub(crate) fn number(
@@ -135,7 +182,7 @@ impl Runtime {
         expected: u64,
         now: Timestamp,
         trace: &Trace,
-        ids: &mut dyn factum_model::id::IdSource,
+        ids: &mut dyn IdSource,
     ) -> Vec<Event> {
         let number = |(event, sequence): (NewEvent, u64)| Event {
             event_id: EventId::from_uuid(ids.next_uuid()),
@@ -227,19 +274,7 @@ fn accepted<S: Aggregate>(
     output: &impl Serialize,
 ) -> Result<Vec<NewEvent>, Refusal> {
     let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
-    let event = |key: &String| {
-        NewEvent::new(
-            S::scope(&cell.id),
-            CommandAccepted {
-                command: accept.command.to_owned(),
-                principal: actor.principal.to_owned(),
-                idempotency_key: key.clone(),
-                params_digest: accept.params_digest.clone(),
-                result: result.clone(),
-            },
-        )
-    };
-    Ok(accept.keys.iter().map(event).collect())
+    Ok(accept.facts(&S::scope(&cell.id), actor.principal, &result))
 }
 
 /// The events of a commit as they are stored: pieces of one buffer.

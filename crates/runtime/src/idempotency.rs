@@ -8,9 +8,8 @@ use std::sync::Arc;
 use factum_engine::session::{IdempotencyRow, keys};
 use factum_engine::{access, messaging, params_digest};
 use factum_model::commands::{CreateJob, CreateSchedule, SpawnSubagent, SubmitTurn};
-use factum_model::events::CommandAccepted;
 use factum_model::id::MessagingChannelId;
-use factum_model::{Command, Event, NewEvent, Refusal, Scope};
+use factum_model::{Command, Event, Refusal, Scope};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -91,18 +90,19 @@ impl Runtime {
         let params_digest = params_digest(command)?;
         let index_key = |key: &String| keys::idempotency(&caller.account, &caller.principal, key);
         let held = self.0.keyed.lock(all.iter().map(index_key).collect()).await;
-        let (mut known, mut unused) = (None, Vec::new());
-        for key in &all {
-            match self.known::<C>(&index_key(key), &params_digest).await? {
+        let (mut known, mut keys) = (None, Vec::with_capacity(all.len()));
+        for key in all {
+            match self.known::<C>(&index_key(&key), &params_digest).await? {
                 Some(output) => known = Some(output),
-                None => unused.push(key),
+                None => keys.push(key),
             }
         }
+        let accept = Accept { command: C::NAME, keys, params_digest };
         if let Some(output) = known {
-            self.answered_also(caller, C::NAME, &unused, &params_digest, &output).await?;
+            self.answered_also(caller, &accept, &output).await?;
             return Ok(Repeat::Known(output));
         }
-        Ok(Repeat::New { accept: Accept { command: C::NAME, keys: all, params_digest }, held: Some(held) })
+        Ok(Repeat::New { accept, held: Some(held) })
     }
 
     /// The same for what is no command of the registry, recognised by `name` and the digest of what it says.
@@ -153,29 +153,13 @@ impl Runtime {
 
     /// Remembers what a command was answered with under keys it had not had: its id was enough to know it, and from now on they
     /// stand for it, too. Nothing happened, so it is no fact of what the command is about.
-    async fn answered_also(
-        &self,
-        caller: &Caller,
-        command: &'static str,
-        keys: &[&String],
-        params_digest: &str,
-        output: &impl Serialize,
-    ) -> Result<(), Refusal> {
+    async fn answered_also(&self, caller: &Caller, accept: &Accept, output: &impl Serialize) -> Result<(), Refusal> {
         let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
-        let accepted = |key: &&String| {
-            let fact = CommandAccepted {
-                command: command.to_owned(),
-                principal: caller.principal.to_string(),
-                idempotency_key: (*key).clone(),
-                params_digest: params_digest.to_owned(),
-                result: result.clone(),
-            };
-            NewEvent::new(Scope::default(), fact)
-        };
+        let facts = accept.facts(&Scope::default(), &caller.principal, &result);
         let index = |events: &[Event]| {
             events.iter().filter_map(|event| access::idempotency(&caller.account, event)).collect::<Vec<_>>()
         };
-        self.append_own(&caller.trace, |_| Ok(keys.iter().map(accepted).collect()), index).await.map(drop)
+        self.append_own(&caller.trace, |_| Ok(facts), index).await.map(drop)
     }
 
     /// What was answered under a key of our own making that belongs to this command.

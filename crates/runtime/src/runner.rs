@@ -29,6 +29,11 @@ const RETRY_DELAY_MAX: Duration = Duration::from_secs(5);
 /// Characters of a blob's text shown in its reference.
 const PREVIEW_CHARS_MAX: usize = 256;
 
+/// On whose behalf an agent reports.
+pub(crate) fn agent_principal(agent: &str) -> String {
+    ["agent://", agent].concat()
+}
+
 /// Stops the run of a turn, if there is one.
 pub(crate) fn stop_turn(cell: &SessionCell, turn_id: &TurnId) {
     if let Some(run) = cell.work.lock().runs.remove(turn_id) {
@@ -101,7 +106,7 @@ async fn work(runtime: &Runtime, cell: &Arc<SessionCell>, turn: Box<Turn>) {
         runtime: runtime.clone(),
         cell: cell.clone(),
         runner: turn.runner.clone(),
-        principal: format!("agent://{}", turn.agent),
+        principal: agent_principal(&turn.agent),
         trace: turn.trace.clone(),
     };
     let Some(agent) = runtime.0.agents.get(&turn.agent) else {

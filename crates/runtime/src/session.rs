@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use factum_engine::IndexChange;
+use factum_engine::{Context, IndexChange};
 use factum_engine::session::tasks::continue_tasks;
-use factum_engine::session::{Effect, SessionState, apply, apply_commit, effects, name_owners, recover};
+use factum_engine::session::{CommitFold, Effect, SessionState, apply, decide_report, effects, name_owners, recover};
 use factum_model::id::{SessionId, TurnId};
-use factum_model::{Event, NewEvent, Scope, Timestamp, Trace};
+use factum_model::{Event, Fact, NewEvent, Scope, Timestamp, Trace};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-use crate::aggregate::{Aggregate, Recover};
+use crate::aggregate::{Aggregate, AtOnce, Recover};
 use crate::cell::Cell;
 use crate::cells::Cells;
 use crate::commit::{Accept, Actor};
 use crate::delegations::Drivers;
 use crate::options::ShellLimits;
 use crate::pauses;
+use crate::runner::agent_principal;
 use crate::runtime::Runtime;
+use crate::turns::answered_at_once;
 
 pub(crate) type SessionCell = Cell<SessionState>;
 
@@ -65,8 +67,23 @@ impl Aggregate for SessionState {
         name_owners(self, events);
     }
 
-    fn apply_commit(&mut self, events: &[Event]) -> Vec<IndexChange> {
-        apply_commit(self, events)
+    fn apply_commit(
+        &mut self,
+        events: &mut Vec<Event>,
+        more: impl FnOnce(&Self, &[Event]) -> Vec<Event>,
+    ) -> Vec<IndexChange> {
+        let mut commit = CommitFold::begin(self);
+        commit.fold(self, events);
+        let more = more(self, events);
+        commit.fold(self, &more);
+        events.extend(more);
+        commit.end(self, events)
+    }
+
+    fn at_once(runtime: &Runtime, state: &Self, events: &[Event]) -> Option<AtOnce<Self>> {
+        let (agent, runner, report) = answered_at_once(state, events, &runtime.0.agents)?;
+        let decide = move |state: &Self, context: &mut Context<'_>| decide_report(state, &runner, report, context);
+        Some(AtOnce { principal: agent_principal(&agent.name), decide: Box::new(decide) })
     }
 
     fn snapshot_events(&self, limits: &ShellLimits) -> u64 {
@@ -85,6 +102,8 @@ impl Aggregate for SessionState {
         runtime.bridge_later(cell, events);
         for effect in events.iter().filter_map(effects) {
             match effect {
+                // What ended in the commit that began it has nobody to run it.
+                Effect::RunTurn { turn_id, .. } if ends(events, &turn_id) => {}
                 Effect::RunTurn { thread_id, turn_id } => {
                     runtime.run_turn(cell, thread_id, turn_id, Some(events.clone()));
                 }
@@ -99,6 +118,12 @@ impl Aggregate for SessionState {
         let work = work.lock();
         work.runs.is_empty() && work.drivers.is_empty()
     }
+}
+
+/// Whether the turn is over behind these facts.
+fn ends(events: &[Event], turn_id: &TurnId) -> bool {
+    let is_end = |event: &Event| matches!(event.fact, Fact::TurnCompleted(_) | Fact::TurnFailed(_));
+    events.iter().any(|event| is_end(event) && event.scope.turn_id.as_ref() == Some(turn_id))
 }
 
 /// What goes on in a session: turns that agents run, and runs that peers do.

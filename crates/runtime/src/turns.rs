@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use factum_agent::{Transcript, Turn};
+use factum_agent::{Agent, Agents, Transcript, Turn};
 use factum_engine::session::SessionState;
 use factum_model::id::{ThreadId, TurnId};
-use factum_model::report::Runner;
+use factum_model::report::{Report, Runner};
 use factum_model::value::{Metadata, Part};
 use factum_model::{Event, Fact, Refusal, Trace};
 use factum_store::ReadLimit;
@@ -82,6 +82,27 @@ fn new_turn(cell: &SessionCell, thread_id: &ThreadId, turn_id: &TurnId, commit: 
     let mut facts = Facts::new(turn_id);
     facts.add(commit);
     facts.into_turn(active, thread_id, turn_id)
+}
+
+/// What its agent answers a turn that this commit, which is applied, brought and began; `None` where only a run can tell.
+pub(crate) fn answered_at_once<'a>(
+    state: &SessionState,
+    commit: &[Event],
+    agents: &'a Agents,
+) -> Option<(&'a Agent, Runner, Report)> {
+    let requested = commit.iter().find(|event| matches!(event.fact, Fact::ModelRequested(_)))?;
+    let (thread_id, turn_id) = (requested.scope.thread_id.as_ref()?, requested.scope.turn_id.as_ref()?);
+    let submitted = commit.iter().find_map(|event| match &event.fact {
+        Fact::TurnSubmitted(fact) if event.scope.turn_id.as_ref() == Some(turn_id) => Some(fact),
+        _ => None,
+    })?;
+    let active = Active::of(state, thread_id, turn_id)?;
+    let agent = agents.get(&active.agent)?;
+    let mut transcript = Transcript::new(turn_id.clone());
+    transcript.extend(commit);
+    let report = factum_agent::at_once(agent, &submitted.input, &submitted.options, transcript)?;
+    let runner = Runner { thread_id: thread_id.clone(), turn_id: turn_id.clone(), attempt: active.attempt };
+    Some((agent, runner, report))
 }
 
 /// What the session's state knows of a turn at work.

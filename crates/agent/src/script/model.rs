@@ -10,7 +10,7 @@ use super::Script;
 use super::entry::Reply;
 use super::play::{End, Play, plan};
 use super::say::{Pace, sleep_to};
-use crate::model::{Answer, Model, ModelRequest, Sink};
+use crate::model::{Answer, Model, ModelRequest, Piece, Sink, TurnView};
 
 /// Answers as its script says. Keeps nothing: where it stands is read from the transcript.
 pub struct ScriptModel {
@@ -39,6 +39,26 @@ impl Model for ScriptModel {
 
     fn replies_with_message(&self, input: &[Part]) -> bool {
         self.script.entry_for(&text_of(input)).is_some_and(|(entry, _)| entry.reply == Reply::Message)
+    }
+
+    /// A script that neither waits nor calls anything is known to its end.
+    fn at_once(&self, turn: TurnView<'_>) -> Option<(Vec<Piece>, Answer)> {
+        let plan = plan(&self.script, turn, &turn.transcript.rounds)?;
+        let End::Stop(stop_reason) = plan.end else { return None };
+        let mut answer = Answer { stop_reason, ..Answer::default() };
+        let mut pieces = Vec::new();
+        for play in plan.plays {
+            match play {
+                Play::Say { text, pace } if pace.takes_no_time() => {
+                    pieces.extend(pace.pieces(&text).into_iter().map(|(_, piece)| Piece::Text(piece.to_owned())));
+                }
+                Play::Reason(text) => pieces.push(Piece::Reasoning(text)),
+                Play::Summarize(text) => pieces.push(Piece::ReasoningSummary(text)),
+                Play::Use(usage) => answer.usage = answer.usage.plus(&usage),
+                _ => return None,
+            }
+        }
+        Some((pieces, answer))
     }
 
     async fn answer(&self, request: ModelRequest<'_>, sink: &Sink) -> Result<Answer, Failure> {

@@ -60,6 +60,11 @@ pub(super) fn read_pace(table: &mut Table<'_>) -> Pace {
 }
 
 impl Pace {
+    pub(super) fn takes_no_time(&self) -> bool {
+        let (Spread::Between(time) | Spread::Over(time)) = self.spread;
+        time.is_zero()
+    }
+
     /// The pieces of a text, each with the time from the start at which it is due. What is spread over a time ends with it.
     pub(super) fn pieces<'t>(&self, text: &'t str) -> Vec<(Duration, &'t str)> {
         let pieces = self.cut.pieces(text);

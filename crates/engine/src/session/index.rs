@@ -184,48 +184,78 @@ pub struct IdempotencyRow {
 }
 
 /// Applies the events of one commit and returns what they change in the index.
+pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChange> {
+    let mut commit = CommitFold::begin(state);
+    commit.fold(state, events);
+    commit.end(state, events)
+}
+
+/// A commit that is being applied, in one or several parts.
 ///
 /// A commit is the unit: what is put and deleted within it is not written, and a key of an account can be made although
 /// the fact that names the account stands later in the commit.
-pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChange> {
-    let unfinished_before = state.unfinished();
-    let mut timers_ended = Vec::new();
-    let mut tasks = super::tasks::RowDiff::begin(&state.tasks);
-    let mut jobs = super::jobs::RowDiff::begin(&state.jobs, events);
-    let mut subagents = super::subagents::RowDiff::begin(&state.subagents);
-    let mut inbound = super::tasks::inbound::RowDiff::begin(&state.inbound);
-    let mut resting = super::resting::RowDiff::default();
-    for event in events {
-        timers_ended.extend(timer_of_resolved(state, event));
-        subagents.before(&state.subagents, event);
-        apply(state, event);
-        tasks.saw(&state.tasks, event);
-        jobs.saw(&state.jobs, event);
-        inbound.saw(&state.inbound, event);
-        subagents.saw(&state.subagents, event);
-        resting.saw(&state.resting);
+pub struct CommitFold {
+    unfinished_before: bool,
+    timers_ended: Vec<(Timestamp, ActionId)>,
+    tasks: super::tasks::RowDiff,
+    jobs: super::jobs::RowDiff,
+    subagents: super::subagents::RowDiff,
+    inbound: super::tasks::inbound::RowDiff,
+    resting: super::resting::RowDiff,
+}
+
+impl CommitFold {
+    pub fn begin(state: &SessionState) -> Self {
+        Self {
+            unfinished_before: state.unfinished(),
+            timers_ended: Vec::new(),
+            tasks: super::tasks::RowDiff::begin(&state.tasks),
+            jobs: super::jobs::RowDiff::default(),
+            subagents: super::subagents::RowDiff::begin(&state.subagents),
+            inbound: super::tasks::inbound::RowDiff::begin(&state.inbound),
+            resting: super::resting::RowDiff::default(),
+        }
     }
-    let Some(shell) = &state.shell else { return Vec::new() };
-    let mut changes = Vec::new();
-    tasks.end(&state.tasks, shell, &mut changes);
-    jobs.end(&state.jobs, shell, &mut changes);
-    subagents.end(&state.subagents, shell, &mut changes);
-    inbound.end(&state.inbound, shell, &mut changes);
-    resting.end(shell, &mut changes);
-    for event in events {
-        rows_of(event, shell, &mut changes);
+
+    /// Applies the next events of the commit.
+    pub fn fold(&mut self, state: &mut SessionState, events: &[Event]) {
+        self.jobs.before(&state.jobs, events);
+        for event in events {
+            self.timers_ended.extend(timer_of_resolved(state, event));
+            self.subagents.before(&state.subagents, event);
+            apply(state, event);
+            self.tasks.saw(&state.tasks, event);
+            self.jobs.saw(&state.jobs, event);
+            self.inbound.saw(&state.inbound, event);
+            self.subagents.saw(&state.subagents, event);
+            self.resting.saw(&state.resting);
+        }
     }
-    for (due, action_id) in timers_ended {
-        let key = keys::timer(&shell.timer(due, TimerKind::Action, action_id.as_str()));
-        changes.push(IndexChange::Delete { key });
+
+    /// What the whole commit, which is `events`, changes in the index.
+    pub fn end(self, state: &SessionState, events: &[Event]) -> Vec<IndexChange> {
+        let Some(shell) = &state.shell else { return Vec::new() };
+        let mut changes = Vec::new();
+        self.tasks.end(&state.tasks, shell, &mut changes);
+        self.jobs.end(&state.jobs, shell, &mut changes);
+        self.subagents.end(&state.subagents, shell, &mut changes);
+        self.inbound.end(&state.inbound, shell, &mut changes);
+        self.resting.end(shell, &mut changes);
+        for event in events {
+            rows_of(event, shell, &mut changes);
+        }
+        for (due, action_id) in self.timers_ended {
+            let key = keys::timer(&shell.timer(due, TimerKind::Action, action_id.as_str()));
+            changes.push(IndexChange::Delete { key });
+        }
+        let key = keys::unfinished(&shell.account, &shell.session_id);
+        match (self.unfinished_before, state.unfinished()) {
+            (false, true) => changes.push(IndexChange::Put { key, value: Vec::new() }),
+            (true, false) => changes.push(IndexChange::Delete { key }),
+            _ => {}
+        }
+        changes
     }
-    let key = keys::unfinished(&shell.account, &shell.session_id);
-    match (unfinished_before, state.unfinished()) {
-        (false, true) => changes.push(IndexChange::Put { key, value: Vec::new() }),
-        (true, false) => changes.push(IndexChange::Delete { key }),
-        _ => {}
-    }
-    changes
 }
 
 /// The timer of an action that this event resolves; only the state before the event still knows it.

@@ -47,7 +47,7 @@ pub use apply::apply;
 pub use create_session::create_session;
 pub use effects::{Effect, effects};
 pub use expire_action::expire_action;
-pub use index::{ActionRow, IdempotencyRow, SessionRow, Timer, TimerKind, apply_commit, keys};
+pub use index::{ActionRow, CommitFold, IdempotencyRow, SessionRow, Timer, TimerKind, apply_commit, keys};
 pub(crate) use index::{idempotency_row, idempotency_row_at};
 pub use interrupt_turn::interrupt_turn;
 pub use lookup::require_session;

@@ -10,7 +10,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use factum_engine::access::{self, KeyRow};
 use factum_engine::{Context, no_opening};
 use factum_model::commands::*;
-use factum_model::events::CommandAccepted;
 use factum_model::{NewEvent, Refusal, Scope};
 use rand::Rng;
 use tokio::sync::watch;
@@ -138,15 +137,9 @@ impl Runtime {
         let build = |current: u64| {
             let sequence = current + (accept.keys.len() + facts.len()) as u64;
             let result = answer(sequence).map_err(|error| Refusal::internal(error.to_string()))?;
-            let accepted = |key: &String| CommandAccepted {
-                command: accept.command.to_owned(),
-                principal: caller.principal.to_string(),
-                idempotency_key: key.clone(),
-                params_digest: accept.params_digest.clone(),
-                result: result.clone(),
-            };
-            let accepted = accept.keys.iter().map(|key| NewEvent::new(Scope::default(), accepted(key)));
-            Ok(accepted.chain(facts).collect())
+            let mut events = accept.facts(&Scope::default(), &caller.principal, &result);
+            events.extend(facts);
+            Ok(events)
         };
         let index = |events: &[factum_model::Event]| {
             let changes =

@@ -84,7 +84,11 @@ impl Aggregate for PeerState {
         apply(self, event);
     }
 
-    fn apply_commit(&mut self, events: &[Event]) -> Vec<IndexChange> {
+    fn apply_commit(
+        &mut self,
+        events: &mut Vec<Event>,
+        _: impl FnOnce(&Self, &[Event]) -> Vec<Event>,
+    ) -> Vec<IndexChange> {
         apply_commit(self, events)
     }
 

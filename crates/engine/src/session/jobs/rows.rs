@@ -97,6 +97,7 @@ pub struct ScheduleLine {
 type Waiting = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What a commit changes in the index.
+#[derive(Default)]
 pub(in super::super) struct RowDiff {
     jobs: BTreeSet<JobId>,
     schedules: BTreeSet<ScheduleId>,
@@ -113,23 +114,19 @@ pub(in super::super) struct RowDiff {
 }
 
 impl RowDiff {
-    pub(in super::super) fn begin(jobs: &Jobs, events: &[Event]) -> Self {
-        let about: BTreeSet<JobId> = events.iter().filter_map(job_of).cloned().collect();
-        let schedules: BTreeSet<ScheduleId> = events.iter().filter_map(schedule_of).cloned().collect();
-        let before = jobs.open.iter().filter(|job| about.contains(&job.record.job_id)).map(as_it_waits).collect();
-        let of = |record: &&ScheduleRecord| schedules.contains(&record.schedule_id);
-        let schedules_before = jobs.schedules.iter().filter(of).cloned().collect();
-        Self {
-            jobs: about,
-            schedules,
-            before,
-            schedules_before,
-            ended: Vec::new(),
-            schedules_ended: Vec::new(),
-            items: BTreeMap::new(),
-            claimed: Vec::new(),
-            created: Vec::new(),
-            scheduled: Vec::new(),
+    /// These events are about to be applied. Events are about no job but the one they name, so one that none of the commit's
+    /// earlier events named is as it was before all of them.
+    pub(in super::super) fn before(&mut self, jobs: &Jobs, events: &[Event]) {
+        for job_id in events.iter().filter_map(job_of) {
+            if self.jobs.insert(job_id.clone()) {
+                self.before.extend(jobs.get(job_id).map(as_it_waits));
+            }
+        }
+        for schedule_id in events.iter().filter_map(schedule_of) {
+            if self.schedules.insert(schedule_id.clone()) {
+                let record = jobs.schedules.iter().find(|record| record.schedule_id == *schedule_id);
+                self.schedules_before.extend(record.cloned());
+            }
         }
     }
 
