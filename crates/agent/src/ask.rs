@@ -20,7 +20,7 @@ use crate::host::{Host, Stopped};
 use crate::model::{Answer, ArtifactContent, ModelRequest, Piece, Sink};
 use crate::next::{Next, next_behind};
 use crate::panic::panic_text;
-use crate::pieces::{Pieces, Taken};
+use crate::pieces::{Numbered, Pieces, Taken};
 use crate::transcript::{INTERRUPTED, Round, Transcript};
 use crate::turn::Run;
 
@@ -91,8 +91,7 @@ impl Run<'_> {
             pieces.close();
             Ok(answer.unwrap_or_else(|panic| Err(model_error(format!("the model panicked: {}", panic_text(&*panic))))))
         };
-        let mut pump =
-            Pump { host: self.host, request_id, step_id, texts: 0, reasonings: 0, bytes: 0, events: Vec::new() };
+        let mut pump = Pump { host: self.host, request_id, step_id, numbered: Numbered::default(), events: Vec::new() };
         let streamed = tokio::try_join!(answering, pump.run(&pieces));
         let events = pump.events;
         self.transcript.extend(&events);
@@ -118,7 +117,11 @@ impl Run<'_> {
         }
         let Answer { stop_reason, usage, calls, .. } = answer;
         let text = self.whole_text(&rest);
-        let ends = if calls.is_empty() && artifacts.is_empty() { ends(&mut self.transcript, &self.catalog, &text, &stop_reason) } else { None };
+        let ends = if calls.is_empty() && artifacts.is_empty() {
+            ends(&mut self.transcript, &self.catalog, &text, &stop_reason)
+        } else {
+            None
+        };
         let (text, text_ref) = match text {
             text if text.is_empty() => (None, None),
             text if text.len() > TEXT_INLINE_BYTES_MAX => {
@@ -132,22 +135,21 @@ impl Run<'_> {
     /// What was recorded of the answer's text, and what will be with the answer.
     fn whole_text(&self, rest: &[Chunk]) -> String {
         let mut text = self.transcript.request.as_ref().map_or_else(String::new, |request| request.text.clone());
-        for chunk in rest {
-            if let Chunk::Text { text: piece, .. } = chunk {
-                text.push_str(piece);
-            }
-        }
+        add_texts(&mut text, rest);
         text
     }
 }
 
+pub(crate) fn add_texts(text: &mut String, chunks: &[Chunk]) {
+    for chunk in chunks {
+        if let Chunk::Text { text: piece, .. } = chunk {
+            text.push_str(piece);
+        }
+    }
+}
+
 /// How the turn ends behind an answer that asks for nothing, if that is what comes next.
-pub(crate) fn ends(
-    transcript: &mut Transcript,
-    catalog: &[ToolEntry],
-    text: &str,
-    stop_reason: &str,
-) -> Option<Ends> {
+pub(crate) fn ends(transcript: &mut Transcript, catalog: &[ToolEntry], text: &str, stop_reason: &str) -> Option<Ends> {
     let round = Round { text: text.to_owned(), stop_reason: stop_reason.to_owned(), calls: Vec::new() };
     match next_behind(transcript, round, catalog) {
         Next::Finish(TurnReport::Completed { preview, .. }) => Some(Ends { preview }),
@@ -188,9 +190,7 @@ struct Pump<'a> {
     host: &'a dyn Host,
     request_id: &'a ModelRequestId,
     step_id: &'a StepId,
-    texts: u32,
-    reasonings: u32,
-    bytes: usize,
+    numbered: Numbered,
     events: Vec<Event>,
 }
 
@@ -208,7 +208,7 @@ impl Pump<'_> {
                 Taken::Rest(batch) if batch.is_empty() => return Ok(Vec::new()),
                 Taken::Rest(batch) => Some(Box::pin(self.record(batch)).await?),
             };
-            if self.bytes > ANSWER_BYTES_MAX {
+            if self.numbered.bytes > ANSWER_BYTES_MAX {
                 if let Some(rest) = rest {
                     Box::pin(self.flush(rest)).await?;
                 }
@@ -224,7 +224,7 @@ impl Pump<'_> {
     async fn record(&mut self, batch: Vec<Piece>) -> Result<Vec<Chunk>, Cut> {
         let mut chunks = Vec::with_capacity(batch.len());
         for piece in batch {
-            match self.chunk(piece) {
+            match self.numbered.chunk(piece) {
                 Ok(chunk) => chunks.push(chunk),
                 Err(status) => {
                     self.flush(std::mem::take(&mut chunks)).await?;
@@ -233,22 +233,6 @@ impl Pump<'_> {
             }
         }
         Ok(chunks)
-    }
-
-    /// A piece as a chunk; a status is a report of its own.
-    fn chunk(&mut self, piece: Piece) -> Result<Chunk, Box<Report>> {
-        Ok(match piece {
-            Piece::Text(text) => {
-                self.bytes += text.len();
-                Chunk::Text { text, index: count(&mut self.texts) }
-            }
-            Piece::Reasoning(text) => {
-                self.bytes += text.len();
-                Chunk::Reasoning { text, index: count(&mut self.reasonings) }
-            }
-            Piece::ReasoningSummary(text) => Chunk::ReasoningSummary { text },
-            Piece::Status { phase, title, detail } => return Err(Box::new(Report::Status { phase, title, detail })),
-        })
     }
 
     async fn flush(&mut self, chunks: Vec<Chunk>) -> Result<(), Cut> {
@@ -263,12 +247,6 @@ impl Pump<'_> {
         self.events.extend(self.host.report(report).await.map_err(Cut::Stopped)?);
         Ok(())
     }
-}
-
-pub(crate) fn count(counter: &mut u32) -> u32 {
-    let index = *counter;
-    *counter += 1;
-    index
 }
 
 /// No pause before the first try, then longer and longer ones. Even a pause of nothing would cost a tick of the timer.

@@ -5,12 +5,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use factum_model::report::{Chunk, ModelAnswer, Report};
+use factum_model::report::{ModelAnswer, Report};
 use factum_model::value::{Metadata, Part};
 
 use crate::agents::Agent;
-use crate::ask::{TEXT_INLINE_BYTES_MAX, count, ends};
-use crate::model::{Piece, TurnView};
+use crate::ask::{TEXT_INLINE_BYTES_MAX, add_texts, ends};
+use crate::model::TurnView;
+use crate::pieces::Numbered;
 use crate::transcript::Transcript;
 
 /// An answer of more pieces than this is left to the loop, which records them bit by bit.
@@ -27,48 +28,17 @@ pub fn at_once(agent: &Agent, input: &[Part], options: &Metadata, mut transcript
     if pieces.len() > PIECES_MAX || !answer.calls.is_empty() || !answer.artifacts.is_empty() {
         return None;
     }
-    let mut said = Said::default();
-    let chunks = pieces.into_iter().map(|piece| said.chunk(piece)).collect::<Option<Vec<_>>>()?;
-    if said.bytes > TEXT_INLINE_BYTES_MAX {
+    let mut numbered = Numbered::default();
+    let chunks = pieces.into_iter().map(|piece| numbered.chunk(piece)).collect::<Result<Vec<_>, _>>().ok()?;
+    if numbered.bytes > TEXT_INLINE_BYTES_MAX {
         return None;
     }
-    let text = said.text;
+    let mut text = String::new();
+    add_texts(&mut text, &chunks);
     let ends = ends(&mut transcript, &[], &text, &answer.stop_reason);
     let text = Some(text).filter(|text| !text.is_empty());
     let (stop_reason, usage) = (answer.stop_reason, answer.usage);
     let answer =
         ModelAnswer { chunks, stop_reason, text, text_ref: None, usage, artifacts: vec![], calls: vec![], ends };
     Some(Report::ModelCompleted { request_id, step_id, answer })
-}
-
-/// What the pieces of an answer come to.
-#[derive(Default)]
-struct Said {
-    text: String,
-    texts: u32,
-    reasonings: u32,
-    bytes: usize,
-}
-
-impl Said {
-    /// The next piece; `None` for a status, which is a report of its own.
-    fn chunk(&mut self, piece: Piece) -> Option<Chunk> {
-        let chunk = match piece {
-            Piece::Text(text) => {
-                self.text.push_str(&text);
-                self.bytes += text.len();
-                Chunk::Text { text, index: count(&mut self.texts) }
-            }
-            Piece::Reasoning(text) => {
-                self.bytes += text.len();
-                Chunk::Reasoning { text, index: count(&mut self.reasonings) }
-            }
-            Piece::ReasoningSummary(text) => {
-                self.bytes += text.len();
-                Chunk::ReasoningSummary { text }
-            }
-            Piece::Status { .. } => return None,
-        };
-        Some(chunk)
-    }
 }

@@ -3,6 +3,7 @@
 //! A run may wait for its model for hours, and there may be many runs, so an empty queue holds no buffer. That is what a
 //! general channel would not give: it sets up room for its first messages when it is made.
 
+use factum_model::report::{Chunk, Report};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -75,6 +76,36 @@ impl Pieces {
             filled.await;
         }
     }
+}
+
+/// Numbers the pieces of one answer.
+#[derive(Default)]
+pub(crate) struct Numbered {
+    texts: u32,
+    reasonings: u32,
+    /// How long they are so far.
+    pub(crate) bytes: usize,
+}
+
+impl Numbered {
+    /// The next piece as a chunk; a status is a report of its own.
+    pub(crate) fn chunk(&mut self, piece: Piece) -> Result<Chunk, Box<Report>> {
+        let chunk = match piece {
+            Piece::Text(text) => Chunk::Text { text, index: count(&mut self.texts) },
+            Piece::Reasoning(text) => Chunk::Reasoning { text, index: count(&mut self.reasonings) },
+            Piece::ReasoningSummary(text) => Chunk::ReasoningSummary { text },
+            Piece::Status { phase, title, detail } => return Err(Box::new(Report::Status { phase, title, detail })),
+        };
+        let (Chunk::Text { text, .. } | Chunk::Reasoning { text, .. } | Chunk::ReasoningSummary { text }) = &chunk;
+        self.bytes += text.len();
+        Ok(chunk)
+    }
+}
+
+fn count(counter: &mut u32) -> u32 {
+    let index = *counter;
+    *counter += 1;
+    index
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use factum_model::{Event, NewEvent, Refusal, Scope, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::at_rest::AtRest;
 use crate::cell::Cell;
 use crate::cells::Cells;
 use crate::options::ShellLimits;
@@ -29,6 +30,11 @@ pub(crate) trait Aggregate: Default + Serialize + DeserializeOwned + Send + 'sta
 
     /// Where those in memory are.
     fn cells(runtime: &Runtime) -> &Cells<Self>;
+
+    /// Those that came to rest, where only so many may stay in memory.
+    fn at_rest(_: &Runtime) -> Option<&AtRest<Self>> {
+        None
+    }
 
     /// What facts about the whole of it are about.
     fn scope(id: &Self::Id) -> Scope;

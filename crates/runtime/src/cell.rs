@@ -36,11 +36,14 @@ pub(crate) struct Live<S> {
     /// The sequence of the newest snapshot handed to the store.
     pub(crate) snapshot_sequence: u64,
     pub(crate) used_at: Timestamp,
+    /// Among those that came to rest, see `at_rest.rs`.
+    pub(crate) in_line: bool,
 }
 
 impl<S: Aggregate> Cell<S> {
     pub(crate) fn new(account: Arc<str>, id: S::Id, state: Option<S>, now: Timestamp) -> Self {
-        let live = Live { state: state.map(Box::new), retired: false, snapshot_sequence: 0, used_at: now };
+        let live =
+            Live { state: state.map(Box::new), retired: false, snapshot_sequence: 0, used_at: now, in_line: false };
         Self {
             stream: S::stream(&account, &id),
             partition: S::partition(&account),

@@ -5,6 +5,7 @@
 //! [`Runtime::authenticate_key`] to make a [`Caller`]. What is deliberately absent: sockets, status codes, formats.
 
 mod aggregate;
+mod at_rest;
 mod caller;
 mod cell;
 mod cells;

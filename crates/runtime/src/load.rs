@@ -229,6 +229,7 @@ impl Runtime {
         if let Some(repair) = repair {
             repair?.durable(cell).await?;
         }
+        self.came_to_rest(cell);
         Ok(())
     }
 

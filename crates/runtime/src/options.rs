@@ -26,6 +26,8 @@ pub struct Options {
 pub struct ShellLimits {
     /// How long a session without work stays in memory.
     pub session_idle: Duration,
+    /// How many sessions without work stay in memory; a few do in any case.
+    pub sessions_at_rest_max: usize,
     /// How often sessions without work are looked for.
     pub sweep_interval: Duration,
     /// Events between two snapshots of a session: the most that has to be folded to open one.
@@ -55,6 +57,7 @@ impl Default for ShellLimits {
     fn default() -> Self {
         Self {
             session_idle: Duration::from_secs(30),
+            sessions_at_rest_max: 4_096,
             sweep_interval: Duration::from_secs(5),
             snapshot_events: 100,
             channel_snapshot_events: 1_000,

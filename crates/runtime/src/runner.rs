@@ -83,14 +83,18 @@ async fn run(
             Ok(None) => {}
             Err(error) => tracing::error!(stream = %cell.stream, %turn_id, %error, "a turn could not be read"),
         }
-        let runs = &mut cell.work.lock().runs;
-        match runs.get(&turn_id) {
-            Some(run) if run.again => run.again = false,
-            _ => {
-                runs.remove(&turn_id);
-                return;
+        {
+            let runs = &mut cell.work.lock().runs;
+            match runs.get(&turn_id) {
+                Some(run) if run.again => {
+                    run.again = false;
+                    continue;
+                }
+                _ => drop(runs.remove(&turn_id)),
             }
         }
+        runtime.came_to_rest(&cell);
+        return;
     }
 }
 

@@ -21,6 +21,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::at_rest::AtRest;
 use crate::cells::Cells;
 use crate::clock::Sources;
 use crate::cursor::Secret;
@@ -47,6 +48,7 @@ pub(crate) struct Inner {
     pub(crate) runtime_id: RuntimeId,
     pub(crate) schema_version: Arc<str>,
     pub(crate) sessions: Cells<SessionState>,
+    pub(crate) sessions_at_rest: AtRest<SessionState>,
     pub(crate) channels: Cells<ChannelState>,
     pub(crate) peers: Cells<PeerState>,
     pub(crate) presence: PeerPresence,
@@ -117,6 +119,7 @@ impl Runtime {
             runtime_id: started.runtime_id.clone(),
             schema_version: SCHEMA_VERSION.into(),
             sessions: Cells::default(),
+            sessions_at_rest: AtRest::default(),
             channels: Cells::default(),
             peers: Cells::default(),
             presence: PeerPresence::default(),

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use factum_engine::{Context, IndexChange};
 use factum_engine::session::tasks::continue_tasks;
 use factum_engine::session::{CommitFold, Effect, SessionState, apply, decide_report, effects, name_owners, recover};
+use factum_engine::{Context, IndexChange};
 use factum_model::id::{SessionId, TurnId};
 use factum_model::{Event, Fact, NewEvent, Scope, Timestamp, Trace};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 use crate::aggregate::{Aggregate, AtOnce, Recover};
+use crate::at_rest::AtRest;
 use crate::cell::Cell;
 use crate::cells::Cells;
 use crate::commit::{Accept, Actor};
@@ -37,6 +38,10 @@ impl Aggregate for SessionState {
 
     fn cells(runtime: &Runtime) -> &Cells<Self> {
         &runtime.0.sessions
+    }
+
+    fn at_rest(runtime: &Runtime) -> Option<&AtRest<Self>> {
+        Some(&runtime.0.sessions_at_rest)
     }
 
     fn scope(session_id: &SessionId) -> Scope {
@@ -112,6 +117,7 @@ impl Aggregate for SessionState {
                 Effect::WakeDelegates => cell.work.lock().drivers.wake_all(),
             }
         }
+        runtime.came_to_rest(cell);
     }
 
     fn is_quiet(work: &Mutex<Work>) -> bool {

@@ -8,9 +8,12 @@ use factum_engine::session::SessionState;
 use factum_model::Timestamp;
 
 use crate::aggregate::Aggregate;
-use crate::cell::Cell;
+use crate::cell::{Cell, Live};
 use crate::commit::snapshot_of;
 use crate::runtime::Runtime;
+
+/// Fewer events than this are folded as quickly as a snapshot is read.
+const FOLDED_EVENTS_MIN: u64 = 32;
 
 /// Looks for what has no work until the runtime closes.
 pub(crate) async fn run(runtime: Runtime) {
@@ -39,8 +42,13 @@ fn sweep<S: Aggregate>(runtime: &Runtime, cell: &Arc<Cell<S>>, now: Timestamp) {
     if now.as_millisecond() - live.used_at.as_millisecond() < idle_ms || !cell.is_quiet() || live.retired {
         return;
     }
+    leave(runtime, cell, &mut live);
+}
+
+/// Takes the state of something without work out of memory, with a snapshot where opening it again would take long without.
+pub(crate) fn leave<S: Aggregate>(runtime: &Runtime, cell: &Arc<Cell<S>>, live: &mut Live<S>) {
     if let Some(state) = live.state.as_deref()
-        && state.sequence() > live.snapshot_sequence
+        && state.sequence() >= live.snapshot_sequence + FOLDED_EVENTS_MIN
         && cell.hub.durable() >= state.sequence()
         && let Some(snapshot) = snapshot_of(state)
     {

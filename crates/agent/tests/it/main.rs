@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests, where a surprise has to end the test")]
 
+mod at_once;
 mod conformance;
 mod crash;
 mod demo;

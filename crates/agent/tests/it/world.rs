@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_agent::{
-    Agent, Host, Progress, ProgressSink, Stopped, ToolInvocation, ToolOutput, Tools, Transcript, Turn, run_turn,
+    Agent, Host, Progress, ProgressSink, Stopped, ToolInvocation, ToolOutput, Tools, Transcript, Turn, at_once,
+    run_turn,
 };
 use factum_engine::session::{SessionState, apply, decide_report, expire_action, recover, respond_action, submit_turn};
 use factum_engine::{Context, Decision, Limits, no_opening};
@@ -179,6 +180,15 @@ impl World {
         let attempt = thread.active.as_ref().map_or(1, |active| active.attempt);
         let runner = Runner { thread_id: thread.thread_id.clone(), turn_id, attempt };
         Turn { runner, agent: "test".to_owned(), input, options, transcript, trace: Trace::default(), opened }
+    }
+
+    /// Records what the agent answers without a run, if it does.
+    pub(crate) fn answer_at_once(&self, agent: &Agent) -> bool {
+        let Turn { runner, input, options, transcript, .. } = self.turn();
+        let Some(report) = at_once(agent, &input, &options, transcript) else { return false };
+        let decide = |state: &SessionState, context: &mut Context<'_>| decide_report(state, &runner, report, context);
+        self.inner.lock().decide("runtime://agent", &no_opening, decide).unwrap();
+        true
     }
 
     /// One run. `None` is a crash.

@@ -94,6 +94,7 @@ impl Settings {
         let limits = &self.limits;
         ShellLimits {
             session_idle: Duration::from_millis(limits.session_idle_ms),
+            sessions_at_rest_max: limits.sessions_at_rest_max,
             sweep_interval: Duration::from_millis(limits.sweep_interval_ms),
             snapshot_events: limits.snapshot_events,
             channel_snapshot_events: limits.channel_snapshot_events,

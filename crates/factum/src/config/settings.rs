@@ -264,6 +264,8 @@ settings! {
         schedule_catch_up_max: u64 = EngineLimits::default().schedule_catch_up_max;
         /// How long a session without work stays in memory.
         session_idle_ms: u64 = millis(ShellLimits::default().session_idle);
+        /// How many sessions without work stay in memory; beyond that the oldest leaves, and is read again when it is needed.
+        sessions_at_rest_max: usize = ShellLimits::default().sessions_at_rest_max;
         /// How often sessions without work are looked for.
         sweep_interval_ms: u64 = millis(ShellLimits::default().sweep_interval);
         /// Events between two snapshots of a session: the most that has to be folded to open one.

@@ -9,6 +9,7 @@ use factum_model::registry::Scopes;
 use factum_model::value::Status;
 use factum_model::{ErrorCode, Event, Fact, Trace};
 use factum_runtime::{Agents, Caller, Published};
+use factum_store::{ReadLimit, Store};
 
 use crate::counting::Counting;
 use crate::world::{TestClock, World, start, turn};
@@ -126,6 +127,53 @@ async fn an_idle_session_leaves_memory_and_comes_back() {
     }
     tokio::time::resume();
     assert_eq!(world.thread(&session_id).await, before);
+}
+
+#[tokio::test]
+async fn so_many_sessions_stay_in_memory_and_the_others_are_read_again() {
+    const STAY: usize = 20;
+    let mut world = World::with_agents(Agents::demo()).await;
+    world.restart_with(|options| options.shell.sessions_at_rest_max = STAY).await;
+    let mut sessions = Vec::new();
+    for at in 0..3 * STAY {
+        let session_id = world.submit(&format!("hello {at}")).await.unwrap().session_id;
+        let thread = world.until(&session_id, Status::Completed).await;
+        sessions.push((session_id, thread));
+    }
+    assert!(world.runtime.sessions_in_memory() <= STAY, "{}", world.runtime.sessions_in_memory());
+    // One that waits for somebody has no work either.
+    let waiting = world.submit("ask: what?").await.unwrap().session_id;
+    world.until(&waiting, Status::WaitingInput).await;
+    for (session_id, before) in &sessions {
+        assert_eq!(world.thread(session_id).await, *before);
+        let submit = SubmitTurn { session_id: Some(session_id.clone()), ..turn("more") };
+        world.runtime.call(&world.caller, submit).await.unwrap();
+        let after = world.until(session_id, Status::Completed).await;
+        assert_eq!(after.last_outcome.unwrap().preview.as_deref(), Some("more"));
+    }
+    assert!(world.runtime.sessions_in_memory() <= STAY, "{}", world.runtime.sessions_in_memory());
+    assert_eq!(world.thread(&waiting).await.status, Status::WaitingInput);
+}
+
+/// An answer that takes nothing to know is in the commit that brings its turn; every other one is behind it.
+#[tokio::test]
+async fn an_answer_that_is_known_at_once_takes_one_commit() {
+    for (agent, commits) in [("demo", 1), ("slow", 2)] {
+        let slow = r#"name = "slow"
+[[on]]
+any = true
+steps = [{ wait_ms = 1 }, { say = "{input}" }]
+"#;
+        let scripts = vec![Script::parse("slow.toml", slow).unwrap(), Script::demo()];
+        let world = World::with_agents(Agents::from_scripts(scripts).unwrap()).await;
+        let submit = SubmitTurn { agent: Some(agent.to_owned()), ..turn("hello") };
+        let session_id = world.runtime.call(&world.caller, submit).await.unwrap().session_id;
+        let thread = world.until(&session_id, Status::Completed).await;
+        assert_eq!(thread.last_outcome.unwrap().preview.as_deref(), Some("hello"));
+        let feed = world.store.feed(0, ReadLimit::records(1_000)).await.unwrap();
+        let of_session = feed.iter().filter(|commit| commit.stream.ends_with(session_id.as_str())).count();
+        assert_eq!(of_session, commits, "{agent}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -72,6 +72,15 @@ impl World {
         self.runtime = start_with(self.store.clone(), &self.clock, agents, self.dir.path(), delegate).await;
     }
 
+    /// The same with other options.
+    pub(crate) async fn restart_with(&mut self, change: impl FnOnce(&mut Options)) {
+        self.runtime.begin_close();
+        let mut options = options(&self.clock, Agents::demo(), self.delegate.clone());
+        change(&mut options);
+        let blobs = Blobs::open(self.dir.path().join("blobs")).unwrap();
+        self.runtime = Runtime::start(self.store.clone(), blobs, options).await.unwrap();
+    }
+
     pub(crate) async fn submit(&self, text: &str) -> Result<SubmitTurnResult, Refusal> {
         self.runtime.call(&self.caller, turn(text)).await
     }
@@ -110,11 +119,15 @@ async fn start_with(
     dir: &Path,
     delegate: Option<Arc<dyn Delegate>>,
 ) -> Runtime {
+    let blobs = Blobs::open(dir.join("blobs")).unwrap();
+    Runtime::start(store, blobs, options(clock, agents, delegate)).await.unwrap()
+}
+
+fn options(clock: &Arc<TestClock>, agents: Agents, delegate: Option<Arc<dyn Delegate>>) -> Options {
     let mut options = Options::new(agents, Secret::new([7; 32]));
     options.delegate = delegate;
     options.sources = Sources { clock: clock.clone(), ..Sources::default() };
-    let blobs = Blobs::open(dir.join("blobs")).unwrap();
-    Runtime::start(store, blobs, options).await.unwrap()
+    options
 }
 
 pub(crate) fn turn(text: &str) -> SubmitTurn {
