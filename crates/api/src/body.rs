@@ -4,7 +4,7 @@
 //! sees a broken connection instead of the reason. So what is not wanted is read and forgotten first, within [`DISCARD_BYTES`]
 //! and [`DISCARD_TIME`]; whoever sends more than that is cut off.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -23,23 +23,53 @@ pub(crate) trait AnyBody: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxE
 
 impl<B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send> AnyBody for B {}
 
+/// A body that was not read to its end.
+pub(crate) struct Unread {
+    pub(crate) refusal: Refusal,
+    /// Its first bytes, where it was known beforehand to be too large: enough to tell what it would have been.
+    pub(crate) beginning: Bytes,
+}
+
+impl From<Refusal> for Unread {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, beginning: Bytes::new() }
+    }
+}
+
 /// The whole body, within its bounds of size and time. The rest of one that is too large is passed over.
 pub(crate) async fn read_body(state: &State, body: impl AnyBody) -> Result<Bytes, Refusal> {
+    read_or_begin(state, body).await.map_err(|unread| unread.refusal)
+}
+
+/// The same, with the beginning of a body that is too large.
+pub(crate) async fn read_or_begin(state: &State, body: impl AnyBody) -> Result<Bytes, Unread> {
     let max = state.limits.body_bytes_max;
     let mut body = pin!(body);
     if body.size_hint().lower() > max as u64 {
+        let beginning = begin(body.as_mut()).await;
         discard(body).await;
-        return Err(too_large(max));
+        return Err(Unread { refusal: too_large(max), beginning });
     }
     let collect = Limited::new(body.as_mut(), max).collect();
     match tokio::time::timeout(state.limits.request_timeout, collect).await {
-        Err(_) => Err(timed_out(state.limits.request_timeout)),
+        Err(_) => Err(timed_out(state.limits.request_timeout).into()),
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             discard(body).await;
-            Err(too_large(max))
+            Err(too_large(max).into())
         }
-        Ok(Err(_)) => Err(Refusal::invalid("the body ended before it was complete")),
+        Ok(Err(_)) => Err(Refusal::invalid("the body ended before it was complete").into()),
+    }
+}
+
+/// The first piece of a body that will be passed over.
+async fn begin(mut body: Pin<&mut impl AnyBody>) -> Bytes {
+    if body.size_hint().lower() > DISCARD_BYTES {
+        return Bytes::new();
+    }
+    match tokio::time::timeout(DISCARD_TIME, body.frame()).await {
+        Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        _ => Bytes::new(),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::peers::{self, StreamPeer};
 use crate::rpc::no_such_method;
 use crate::state::{Credential, Peer, State};
 use crate::status::grpc_code;
+use crate::undecoded::{Lost, NO_SUCH_METHOD};
 
 /// The generated code.
 #[allow(clippy::all, unreachable_pub, missing_docs)]
@@ -246,6 +247,14 @@ async fn follow_feed(
 
 fn message(sequence: u64, cursor: String, event: &[u8]) -> EventMessage {
     EventMessage { sequence, cursor, event: String::from_utf8_lossy(event).into_owned() }
+}
+
+/// What a call is told that did not get here.
+pub(crate) fn lost(lost: &Lost) -> Status {
+    match lost {
+        Lost::Message(refusal) => status(refusal),
+        Lost::Method => Status::unimplemented(NO_SUCH_METHOD),
+    }
 }
 
 pub(crate) fn status(refusal: &Refusal) -> Status {

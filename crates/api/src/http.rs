@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use serde_json::value::RawValue;
 
 use crate::asked::Named;
-use crate::body::{AnyBody, discard, read_body};
+use crate::body::{AnyBody, Unread, discard, read_body, read_or_begin};
 use crate::keyed::with_key;
 use crate::metrics::{Started, Transport};
 use crate::problem::Problem;
@@ -179,11 +179,14 @@ pub(crate) async fn admit_with_body(
     body: impl AnyBody,
 ) -> Result<(Caller, Bytes), RefusedBody> {
     let admitted = state.admit(headers, from).await;
-    let read = read_body(state, body).await;
+    let read = read_or_begin(state, body).await;
     match (admitted, read) {
         (Ok(caller), Ok(body)) => Ok((caller.over(JsonRpc), body)),
-        (Ok(_), Err(refusal)) => Err(RefusedBody { refusal, body: Bytes::new() }),
-        (Err(refusal), read) => Err(RefusedBody { refusal, body: read.unwrap_or_default() }),
+        (Ok(_), Err(Unread { refusal, beginning })) => Err(RefusedBody { refusal, body: beginning }),
+        (Err(refusal), read) => {
+            let body = read.unwrap_or_else(|unread| unread.beginning);
+            Err(RefusedBody { refusal, body })
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn router_with(host: impl a2a::Host, state: Arc<State>) -> Router {
     let a2a = a2a::routes(host, &state);
     let max = state.limits.body_bytes_max;
     let grpc = RuntimeServer::new(Service::new(state.clone())).max_decoding_message_size(max);
-    let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, grpc::status));
+    let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, grpc::lost));
     Router::new()
         .route("/rpc", post(commands::rpc).get(ws::upgrade))
         .route("/v1/{command}", post(commands::routed_command))

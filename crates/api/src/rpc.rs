@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use factum_model::id::ChannelId;
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::{CallError, Caller};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
@@ -247,13 +248,55 @@ pub(crate) fn refuse<E: Serialize>(
     error: impl Fn(Option<&Request<'_>>) -> E,
 ) -> Option<Vec<u8>> {
     match split(bytes, state) {
-        Err(_) => Some(answer(None, Err(error(None)))),
+        Err(_) => Some(match beginning(bytes) {
+            Some(request) => answer(request.id, Err(error(Some(&request)))),
+            None => answer(None, Err(error(None))),
+        }),
         Ok(Body::One(text)) => refuse_one(text, error),
         Ok(Body::Batch(requests)) => {
             let mut answers = Answers::default();
             requests.into_iter().for_each(|request| answers.push(refuse_one(request.get(), &error)));
             answers.done()
         }
+    }
+}
+
+/// What a request says of itself that is not there to its end: whose answer it waits for, and what it asks, where that stands
+/// before the end.
+fn beginning(bytes: &[u8]) -> Option<Request<'_>> {
+    let mut request = Request { jsonrpc: None, method: "".into(), params: None, channel_id: None, id: None };
+    // It fails at the end that is missing; what was read by then is read.
+    let _ = Beginning(&mut request).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    (request.id.is_some() || !request.method.is_empty()).then_some(request)
+}
+
+/// Reads fields into a request as they come.
+struct Beginning<'r, 'de>(&'r mut Request<'de>);
+
+impl<'de> DeserializeSeed<'de> for Beginning<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Beginning<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a request")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            match name.as_ref() {
+                "id" => self.0.id = Some(map.next_value()?),
+                "method" => self.0.method = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
     }
 }
 

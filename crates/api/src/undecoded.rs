@@ -1,5 +1,5 @@
-//! gRPC messages that could not be read. The library refuses them before any service sees them, in words and with numbers of
-//! its own; here they become what `docs/reference/errors.md` says of the same fault everywhere else.
+//! gRPC calls that no service of ours sees: the library refuses messages that cannot be read and methods that are not there, in
+//! words and with numbers of its own; here they become what `docs/reference/errors.md` says of the same fault everywhere else.
 
 use factum_model::{ErrorCode, Refusal};
 use tonic::{Code, Status};
@@ -12,34 +12,46 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// What a service of the library answers with.
 pub(crate) type GrpcResponse = http::Response<tonic::body::Body>;
 
-/// A response as it is, unless it is the library's about a message it could not read. Services of ours put details beside
+/// A call that did not get to its service.
+pub(crate) enum Lost {
+    /// Its message cannot be read.
+    Message(Refusal),
+    /// The service has no such method.
+    Method,
+}
+
+/// A response as it is, unless it is the library's about a call that it did not pass on. Services of ours put details beside
 /// every refusal, so a status without any is not theirs.
 pub(crate) fn reworded<B: Default>(
     response: http::Response<B>,
     max: usize,
-    status: impl FnOnce(&Refusal) -> Status,
+    status: impl FnOnce(&Lost) -> Status,
 ) -> http::Response<B> {
     let headers = response.headers();
     if headers.contains_key(ERROR_METADATA) || headers.contains_key(DETAILS) {
         return response;
     }
     let Some(said) = Status::from_header_map(headers) else { return response };
-    let refusal = match said.code() {
+    let lost = match said.code() {
         Code::OutOfRange => {
             let message = format!("the message is larger than body_bytes_max, {max} bytes");
-            Refusal::new(ErrorCode::LimitExceeded, message)
-                .with("limit", serde_json::json!({ "name": "body_bytes", "max": max }))
+            let refusal = Refusal::new(ErrorCode::LimitExceeded, message);
+            Lost::Message(refusal.with("limit", serde_json::json!({ "name": "body_bytes", "max": max })))
         }
-        Code::Internal => Refusal::invalid(format!("the message cannot be read: {}", said.message())),
+        Code::Internal => Lost::Message(Refusal::invalid(format!("the message cannot be read: {}", said.message()))),
+        Code::Unimplemented => Lost::Method,
         _ => return response,
     };
-    status(&refusal).into_http()
+    status(&lost).into_http()
 }
+
+/// The words for a method that is not there.
+pub(crate) const NO_SUCH_METHOD: &str = "the service has no such method";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grpc::status;
+    use crate::grpc::{lost, status};
 
     #[test]
     fn only_what_the_library_says_is_reworded() {
@@ -53,7 +65,7 @@ mod tests {
         ];
         for (said, expected) in table {
             let told = said.to_string();
-            let response = reworded(said.into_http::<()>(), 7, status);
+            let response = reworded(said.into_http::<()>(), 7, lost);
             let now = Status::from_header_map(response.headers()).expect("a status");
             assert_eq!(now.code(), expected, "{told}");
         }

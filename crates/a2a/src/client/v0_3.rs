@@ -22,6 +22,9 @@ const STATES: [(&str, &str, TaskState); 9] = [
     ("unknown", "TASK_STATE_UNSPECIFIED", TaskState::Unspecified),
 ];
 
+/// How the protocol buffers of 0.3 spell the one state that 1.0 spells otherwise.
+const CANCELLED: &str = "TASK_STATE_CANCELLED";
+
 pub(super) fn state_to(state: &TaskState) -> &'static str {
     STATES.iter().find(|(_, _, known)| known == state).map_or("unknown", |(old, _, _)| old)
 }
@@ -139,7 +142,11 @@ fn status_from(value: Value) -> Value {
     edit(value, |status| {
         change(status, "state", |state| {
             let known = state.as_str().and_then(|word| STATES.iter().find(|(old, _, _)| *old == word));
-            known.map_or(state.clone(), |(_, new, _)| (*new).into())
+            match known {
+                Some((_, new, _)) => (*new).into(),
+                None if state == CANCELLED => "TASK_STATE_CANCELED".into(),
+                None => state,
+            }
         });
         if let Some(update) = status.remove("update") {
             status.entry("message").or_insert(update);
@@ -285,6 +292,8 @@ mod tests {
             let status: a2a::TaskStatus = serde_json::from_value(status_from(json!({ "state": old }))).unwrap();
             assert_eq!((serde_json::to_value(&status.state).unwrap(), status.state), (json!(new), state));
         }
+        let status: a2a::TaskStatus = serde_json::from_value(status_from(json!({ "state": CANCELLED }))).unwrap();
+        assert_eq!(status.state, TaskState::Canceled);
     }
 
     #[test]

@@ -81,7 +81,9 @@ impl<'a> Reader<'a> {
     }
 
     fn state(&mut self, name: &str) -> Option<TaskState> {
-        self.read(name, |text| as_json(Value::String(text.to_owned())), &format!("must be one of {STATES}"))
+        // 0.3 answers with another spelling of one of them.
+        let of_1_0 = |text: &str| if text == "TASK_STATE_CANCELLED" { "TASK_STATE_CANCELED" } else { text }.to_owned();
+        self.read(name, |text| as_json(Value::String(of_1_0(text))), &format!("must be one of {STATES}"))
     }
 
     fn done(self) -> Result<(), A2AError> {

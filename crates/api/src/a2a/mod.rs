@@ -27,6 +27,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use a2a::A2AError;
 use axum::Router;
 use factum_a2a::refused;
 use factum_a2a::server::Server;
@@ -40,7 +41,7 @@ pub(crate) use setup::Setup;
 pub use setup::{A2aOptions, ClientContexts};
 
 use crate::state::State;
-use crate::undecoded::{self, GrpcResponse};
+use crate::undecoded::{self, GrpcResponse, Lost, NO_SUCH_METHOD};
 
 /// Makes the server that a request is for.
 pub(crate) trait Host: Clone + Send + Sync + 'static {
@@ -76,7 +77,12 @@ pub(crate) fn is_served(rest: &str) -> bool {
 /// Everything below `/a2a`, and gRPC's service.
 pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>> {
     let max = state.limits.body_bytes_max;
-    let status = |refusal: &_| answer::grpc_status(&refused(refusal));
+    let status = |lost: &Lost| {
+        answer::grpc_status(&match lost {
+            Lost::Message(refusal) => refused(refusal),
+            Lost::Method => A2AError::new(a2a::error_code::METHOD_NOT_FOUND, NO_SUCH_METHOD),
+        })
+    };
     let grpc = grpc::service(host.clone(), state);
     let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, status));
     let (root, below) = (host.clone(), host);

@@ -6,6 +6,7 @@
 use factum_model::events::*;
 use factum_model::{Event, Fact, NewEvent, Timestamp};
 
+use super::own_messages::OwnMessages;
 use super::state::{ChannelState, Member, Shell};
 
 /// Applies one event.
@@ -25,12 +26,16 @@ pub(super) fn after(state: &ChannelState, events: &[NewEvent], now: Timestamp) -
 fn fold(state: &mut ChannelState, at: Timestamp, fact: &Fact) {
     match fact {
         Fact::MessagePublished(fact) => {
-            // Who had read everything has read this one too: it is their own.
             let before = state.message_count;
-            if let Some(author) = state.members.get_mut(&fact.author).filter(|author| author.read_sequence == before) {
-                author.read_sequence += 1;
-            }
             state.message_count += 1;
+            if let Some(author) = state.members.get_mut(&fact.author) {
+                // Who had read everything has read this one too: it is their own.
+                if author.read_sequence == before {
+                    author.read_sequence = state.message_count;
+                } else {
+                    author.own.add(state.message_count);
+                }
+            }
             state.last_message_at = Some(at);
         }
         other => {
@@ -53,7 +58,7 @@ fn change(state: &mut ChannelState, at: Timestamp, fact: &Fact) {
             set_version(state, fact.version);
         }
         Fact::MessagingMemberAdded(fact) => {
-            let member = Member { role: fact.role, joined_at: at, read_sequence: 0 };
+            let member = Member { role: fact.role, joined_at: at, read_sequence: 0, own: OwnMessages::default() };
             state.members.insert(fact.principal.clone(), member);
             set_version(state, fact.version);
         }
@@ -70,6 +75,7 @@ fn change(state: &mut ChannelState, at: Timestamp, fact: &Fact) {
         Fact::MessagingReadMarked(fact) => {
             if let Some(member) = state.members.get_mut(&fact.principal) {
                 member.read_sequence = fact.sequence;
+                member.own.read(fact.sequence);
             }
         }
         _ => {}
@@ -90,7 +96,10 @@ fn create(state: &mut ChannelState, at: Timestamp, fact: &MessagingChannelCreate
         version: 1,
     });
     let member = |member: &MessagingMember| {
-        (member.principal.clone(), Member { role: member.role, joined_at: at, read_sequence: 0 })
+        (
+            member.principal.clone(),
+            Member { role: member.role, joined_at: at, read_sequence: 0, own: OwnMessages::default() },
+        )
     };
     state.members = fact.members.iter().map(member).collect();
 }

@@ -3,7 +3,7 @@
 use factum_model::Refusal;
 use factum_model::commands::PublishMessage;
 
-use super::forms::look_at;
+use super::forms::{Fault, look_at};
 use crate::context::{Limits, check};
 use crate::size::json_bytes;
 
@@ -11,15 +11,23 @@ const FORMS: &str = r#"{"type":"text","text":…}, {"type":"file","file":{…}},
 
 /// Refuses content of no known form or over a bound.
 pub(super) fn check_content(command: &PublishMessage, limits: &Limits) -> Result<(), Refusal> {
-    let (parts, unknown) = look_at(&command.parts);
+    let (parts, fault) = look_at(&command.parts);
     if parts == 0 {
         return Err(Refusal::invalid(
             "a message needs at least one part, such as {\"type\":\"text\",\"text\":\"hello\"}",
         ));
     }
     check("message_parts", parts, limits.message_parts_max)?;
-    if let Some(at) = unknown {
-        return Err(Refusal::invalid(format!("parts[{at}] has to have exactly one of the known forms: {FORMS}")));
+    match fault {
+        None => {}
+        Some((at, Fault::Form)) => {
+            return Err(Refusal::invalid(format!("parts[{at}] has to have exactly one of the known forms: {FORMS}")));
+        }
+        Some((at, Fault::Unreadable(error))) => {
+            return Err(Refusal::invalid(format!(
+                "parts[{at}] has JSON in it that its readers could not read: {error}"
+            )));
+        }
     }
     for (field, refs) in [("artifactRefs", artifact_refs(command)), ("taskRefs", task_refs(command))] {
         if let Some(at) = refs.iter().position(String::is_empty) {

@@ -19,19 +19,38 @@ use crate::digest::{sha256, write_canonical};
 /// thread; each of them still stands for a message that is in this thread.
 pub(super) fn is_digest_of(kept: &str, command: &PublishMessage, thread: Option<&MessageId>) -> bool {
     let as_sent = command.thread_id.as_ref();
-    content_digest(command, thread) == kept
-        || (as_sent != thread && content_digest(command, as_sent) == kept)
-        || (command.reply_to_id.is_some() && content_digest(command, None) == kept)
+    let is = |thread| content_digest(command, thread) == kept || digest_in(Files::AsSent, command, thread) == kept;
+    is(thread) || (as_sent != thread && is(as_sent)) || (command.reply_to_id.is_some() && is(None))
 }
 
 /// `sha256:` and 64 hex digits.
 pub(super) fn content_digest(command: &PublishMessage, thread: Option<&MessageId>) -> String {
+    digest_in(Files::OneForm, command, thread)
+}
+
+/// How parts that are files count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Files {
+    /// The same in every form.
+    OneForm,
+    /// As they were sent, which is how digests used to be made.
+    AsSent,
+}
+
+fn digest_in(files: Files, command: &PublishMessage, thread: Option<&MessageId>) -> String {
     let mut out = Vec::with_capacity(512);
     // A list of a fixed length: what is absent keeps its place, so nothing can stand for something else.
     out.push(b'[');
-    for part in command.parts.values() {
-        write_part(&part, &mut out);
-        out.push(b',');
+    match serde_json::from_str::<Vec<Value>>(command.parts.as_json()) {
+        Ok(parts) => {
+            for part in parts {
+                let part = if files == Files::OneForm { in_one_form(part) } else { part };
+                write_part(&part, &mut out);
+                out.push(b',');
+            }
+        }
+        // Refused as parts. What cannot be compared by meaning is compared by its text, never taken for something else.
+        Err(_) => out.extend_from_slice(command.parts.as_json().as_bytes()),
     }
     for refs in [artifact_refs(command), task_refs(command)] {
         out.extend_from_slice(b"][");
@@ -48,6 +67,36 @@ pub(super) fn content_digest(command: &PublishMessage, thread: Option<&MessageId
     }
     out.push(b']');
     sha256(&out)
+}
+
+/// A file in the form of A2A 1.0: `{"type":"file","file":{"uri":…,"mimeType":…,"name":…}}` is
+/// `{"url":…,"mediaType":…,"filename":…}`. Everything else as it is, and so is a file that says something twice.
+fn in_one_form(part: Value) -> Value {
+    let Value::Object(fields) = &part else { return part };
+    let file = fields.get("file").and_then(Value::as_object);
+    let is_named = DISCRIMINATORS.iter().any(|field| fields.get(*field).is_some_and(|word| word == "file"));
+    if file.is_none() && !is_named {
+        return part;
+    }
+    let outer = fields.iter().filter(|(name, _)| file.is_none() || *name != "file");
+    let mut one = serde_json::Map::new();
+    for (name, value) in outer.chain(file.into_iter().flatten()) {
+        if one.insert(renamed(name).to_owned(), value.clone()).is_some() {
+            return part;
+        }
+    }
+    Value::Object(one)
+}
+
+/// What A2A 1.0 calls a field of a file.
+fn renamed(name: &str) -> &str {
+    match name {
+        "uri" => "url",
+        "bytes" => "raw",
+        "mimeType" => "mediaType",
+        "name" => "filename",
+        other => other,
+    }
 }
 
 fn write_part(part: &Value, out: &mut Vec<u8>) {

@@ -1,11 +1,12 @@
-//! The forms a part may have, told from its JSON without taking it apart: only which of the known fields are there.
+//! The forms a part may have, told from its JSON without taking it apart: only which of the known fields are there. All of it is
+//! read, so that what is kept as it was sent can be read by everybody.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use factum_model::messaging::Parts;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Fields that only say which form a part has: `type` (seed 002) or `kind` (A2A 0.3).
@@ -17,22 +18,34 @@ pub(super) const LEGACY: [&str; 3] = ["text", "file", "data"];
 /// Fields that hold what a part is about. Empty content is content.
 pub(super) const CONTENT: [&str; 5] = ["text", "raw", "url", "data", "file"];
 
-/// How many parts there are, and the first that does not have exactly one of the known forms.
-pub(super) fn look_at(parts: &Parts) -> (usize, Option<usize>) {
+/// What is wrong with a part.
+pub(super) enum Fault {
+    /// It does not have exactly one of the known forms.
+    Form,
+    /// It has something in it that no reader could take apart.
+    Unreadable(serde_json::Error),
+}
+
+/// How many parts there are, and the first that is none.
+pub(super) fn look_at(parts: &Parts) -> (usize, Option<(usize, Fault)>) {
     // It was read as a list.
     let list: Vec<&RawValue> = serde_json::from_str(parts.as_json()).unwrap_or_default();
-    (list.len(), list.iter().position(|part| !is_part(part.get())))
+    let fault = list.iter().enumerate().find_map(|(at, part)| Some((at, check_part(part.get()).err()?)));
+    (list.len(), fault)
 }
 
 /// Whether a part has the content that its discriminator promises, or, without one that we know, any content we know; and
 /// no other beside it, or nobody could say which of the two it is. Everything else in it is the caller's.
-fn is_part(json: &str) -> bool {
-    // A list of values would be read as a struct, too.
-    let Some(part) = Some(json).filter(|json| json.starts_with('{')).and_then(|json| serde_json::from_str(json).ok())
-    else {
-        return false;
-    };
-    let Part { text, raw, url, uri, bytes, data, file, .. } = part;
+fn check_part(json: &str) -> Result<(), Fault> {
+    if !json.starts_with('{') {
+        return Err(Fault::Form);
+    }
+    let part: Part<'_> = serde_json::from_str(json).map_err(Fault::Unreadable)?;
+    if has_one_form(&part) { Ok(()) } else { Err(Fault::Form) }
+}
+
+fn has_one_form(part: &Part<'_>) -> bool {
+    let &Part { text, raw, url, uri, bytes, data, file, .. } = part;
     // Beside other content a null is the absence of data; alone it is data.
     let contents = [text, raw, url, file, data == Data::Something].into_iter().filter(|there| *there).count();
     let has_data = data == Data::Something || (data == Data::Null && contents == 0);
@@ -46,28 +59,60 @@ fn is_part(json: &str) -> bool {
 }
 
 /// The fields that matter: a text, an object with something in it, or anything at all.
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct Part<'a> {
-    #[serde(borrow, deserialize_with = "word")]
     r#type: Option<Cow<'a, str>>,
-    #[serde(borrow, deserialize_with = "word")]
     kind: Option<Cow<'a, str>>,
-    #[serde(deserialize_with = "is_text")]
     text: bool,
-    #[serde(deserialize_with = "is_text")]
     raw: bool,
-    #[serde(deserialize_with = "is_text")]
     url: bool,
-    #[serde(deserialize_with = "is_text")]
     uri: bool,
-    #[serde(deserialize_with = "is_text")]
     bytes: bool,
-    #[serde(deserialize_with = "what_data")]
     data: Data,
-    #[serde(deserialize_with = "is_filled")]
     file: bool,
 }
+
+impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// Reads every field, also those that are the caller's own: what is kept as it was sent has to be JSON that any reader can
+/// take apart, and text that is skipped may hold half a character or a number beyond all bounds.
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Part<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a part")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Part<'de>, A::Error> {
+        let mut part = Part::default();
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            let kind: Kind<'de> = map.next_value()?;
+            match name.0.as_ref() {
+                "type" => part.r#type = kind.word(),
+                "kind" => part.kind = kind.word(),
+                "text" => part.text = kind.is_text(),
+                "raw" => part.raw = kind.is_text(),
+                "url" => part.url = kind.is_text(),
+                "uri" => part.uri = kind.is_text(),
+                "bytes" => part.bytes = kind.is_text(),
+                "data" => part.data = if matches!(kind, Kind::Null) { Data::Null } else { Data::Something },
+                "file" => part.file = matches!(kind, Kind::Object),
+                _ => {}
+            }
+        }
+        Ok(part)
+    }
+}
+
+/// The name of a field.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// What is in the field that may hold anything.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -86,28 +131,6 @@ impl Part<'_> {
     }
 }
 
-fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
-    Ok(match deserializer.deserialize_any(Kinds)? {
-        Kind::Text(text) => Some(text),
-        Kind::Object | Kind::Null | Kind::Other => None,
-    })
-}
-
-fn is_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(matches!(deserializer.deserialize_any(Kinds)?, Kind::Text(_)))
-}
-
-fn is_filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(matches!(deserializer.deserialize_any(Kinds)?, Kind::Object))
-}
-
-fn what_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Data, D::Error> {
-    Ok(match deserializer.deserialize_any(Kinds)? {
-        Kind::Null => Data::Null,
-        Kind::Text(_) | Kind::Object | Kind::Other => Data::Something,
-    })
-}
-
 /// What a value is, as far as it matters.
 enum Kind<'de> {
     Text(Cow<'de, str>),
@@ -115,6 +138,22 @@ enum Kind<'de> {
     Object,
     Null,
     Other,
+}
+
+impl<'de> Kind<'de> {
+    fn word(self) -> Option<Cow<'de, str>> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Kinds)
+    }
 }
 
 struct Kinds;
@@ -136,14 +175,14 @@ impl<'de> Visitor<'de> for Kinds {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Kind<'de>, A::Error> {
         let mut kind = Kind::Other;
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+        while map.next_entry::<Name<'de>, Kind<'de>>()?.is_some() {
             kind = Kind::Object;
         }
         Ok(kind)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Kind<'de>, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
+        while list.next_element::<Kind<'de>>()?.is_some() {}
         Ok(Kind::Other)
     }
 

@@ -17,7 +17,8 @@ pub fn mark_read(
     let mut events = Vec::new();
     let state = opened(state, command.peer.as_deref(), context, &mut events)?;
     let shell = admit(&state, context.caller, Operation::MarkRead)?;
-    let current = state.members.get(context.caller).map_or(0, |member| member.read_sequence);
+    let member = state.members.get(context.caller);
+    let current = member.map_or(0, |member| member.read_sequence);
     // What has not been said yet cannot have been read.
     let wanted = command.sequence.min(state.message_count);
     if wanted > current {
@@ -28,7 +29,7 @@ pub fn mark_read(
         };
         events.push(NewEvent::new(Scope::default(), fact));
     }
-    let read_cursor = state.read_cursor(wanted.max(current));
+    let read_cursor = state.read_cursor(member, wanted.max(current));
     let output = MarkChannelReadResult { channel_id: shell.channel_id.clone(), read_cursor };
     Ok(Decision { events, output })
 }

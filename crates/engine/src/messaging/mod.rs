@@ -19,6 +19,7 @@ mod mark_read;
 mod meaning;
 mod names;
 mod open_direct;
+mod own_messages;
 mod publish_message;
 mod remove_member;
 mod state;

@@ -11,6 +11,8 @@ use factum_model::messaging::{ChannelRole, ChannelVisibility, ReadCursor};
 use factum_model::value::Metadata;
 use serde::{Deserialize, Serialize};
 
+use super::own_messages::OwnMessages;
+
 /// A channel as it stands at `sequence`. `shell` is absent before the first event and stays when the channel is deleted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChannelState {
@@ -50,6 +52,9 @@ pub struct Member {
     pub joined_at: Timestamp,
     /// The last message read; 0 before the first.
     pub read_sequence: u64,
+    /// What the member said behind that, which nobody has to read to them.
+    #[serde(default, skip_serializing_if = "OwnMessages::is_empty")]
+    pub own: OwnMessages,
 }
 
 impl ChannelState {
@@ -65,8 +70,9 @@ impl ChannelState {
         self.members.get(principal).is_some_and(owns) && others.count() == 0
     }
 
-    /// How far a member has read.
-    pub(super) fn read_cursor(&self, read_sequence: u64) -> ReadCursor {
-        ReadCursor { sequence: read_sequence, unread_count: self.message_count.saturating_sub(read_sequence) }
+    /// Where a member is that has read up to this message.
+    pub(super) fn read_cursor(&self, member: Option<&Member>, sequence: u64) -> ReadCursor {
+        let own = member.map_or(0, |member| member.own.behind(sequence));
+        ReadCursor { sequence, unread_count: self.message_count.saturating_sub(sequence + own) }
     }
 }

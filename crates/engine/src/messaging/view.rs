@@ -12,7 +12,7 @@ use super::state::{ChannelState, Member};
 /// The channel as `caller` sees it; `None` where there is none. Whether they may see it is asked before, by `allow`.
 pub fn channel_view(state: &ChannelState, caller: &str) -> Option<Channel> {
     let shell = state.existing()?;
-    let read = state.members.get(caller).map(|member| state.read_cursor(member.read_sequence));
+    let read = state.members.get(caller).map(|member| state.read_cursor(Some(member), member.read_sequence));
     Some(Channel {
         id: shell.channel_id.clone(),
         name: shell.name.clone(),

@@ -93,6 +93,7 @@ fn resume(peer: &mut Peer, fact: &ChannelResumed) {
     for (stream, position) in &fact.cursors {
         if let Some(cursor) = peer.cursor_mut(stream) {
             cursor.position = *position;
+            cursor.resumed = Some(*position);
         }
     }
 }
@@ -100,7 +101,7 @@ fn resume(peer: &mut Peer, fact: &ChannelResumed) {
 /// A session that is followed already keeps its place.
 fn follow(peer: &mut Peer, since: &BTreeMap<SessionId, u64>) {
     for (session_id, since) in since {
-        let cursor = Cursor { acknowledged: *since, position: *since };
+        let cursor = Cursor { acknowledged: *since, position: *since, resumed: None };
         peer.sessions.entry(session_id.clone()).or_insert(Followed { since: *since, cursor });
     }
 }

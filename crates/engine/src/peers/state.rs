@@ -58,6 +58,21 @@ pub struct Cursor {
     /// What it is sent begins behind this one. Before `acknowledged` only where a peer came back and asked for it; behind
     /// what it acknowledged where the rest was too much to replay, until it says that it took that in some other way.
     pub position: u64,
+    /// Where the peer was last told to go on, when it came back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<u64>,
+}
+
+impl Cursor {
+    /// Whether a peer that stands here may begin behind `place`. What is too far behind has to be said to be missing first. A
+    /// peer that was told where to go on may do so, although the log has grown since: by its own coming back, if by nothing
+    /// else.
+    pub fn may_begin(&self, place: u64, head: u64, replay_max: u64) -> bool {
+        let told = self.resumed.filter(|resumed| place >= *resumed);
+        place <= head
+            && (head - place <= replay_max
+                || told.is_some_and(|resumed| head.saturating_sub(resumed) <= replay_max.saturating_mul(2)))
+    }
 }
 
 /// A session that a channel takes part in.

@@ -194,6 +194,20 @@ async fn bodies_over_the_limit_are_refused_however_they_come() {
             );
         }
     }
+    // What was asked is told from the beginning, so that its sender knows which request it was, in the words it expects.
+    for (path, method, code) in [
+        ("/rpc", "submit_turn", json!("limit_exceeded")),
+        ("/a2a", "SendMessage", Value::Null),
+        ("/a2a", "channels/publish", json!("LimitExceededError")),
+    ] {
+        let request = json!({ "id": "mine", "jsonrpc": "2.0", "method": method, "params": { "text": large } });
+        let response = http.post(server.url(path)).body(request.to_string()).send().await.unwrap();
+        assert_eq!(response.status(), 413, "{method}");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["id"], "mine", "{body}");
+        let said = if path == "/rpc" { &body["error"]["data"]["code"] } else { &body["error"]["data"]["error"] };
+        assert_eq!(*said, code, "{body}");
+    }
     // A length that is only claimed is refused before anything of it is read.
     let answer = raw(&server, b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");

@@ -12,7 +12,7 @@ use factum_engine::messaging::{ChannelState, Operation, allow, control_view, mes
 use factum_model::id::MessagingChannelId;
 use factum_model::messaging::{PresenceEvent, PresenceEventKind, StreamChannel, StreamEnvelope};
 use factum_model::registry::Scope;
-use factum_model::{Event, Fact, Refusal};
+use factum_model::{ErrorCode, Event, Fact, Refusal};
 use tokio::sync::broadcast;
 
 use super::presence::Change;
@@ -149,12 +149,25 @@ impl ChannelStream {
                 return Ok(std::mem::take(&mut self.taken));
             }
             if self.ended {
-                return Err(Refusal::not_found());
+                return Err(self.why_ended().await);
             }
             self.taken = tokio::select! {
                 events = self.follow.next() => self.items(&events?),
                 change = next_change(&mut self.presence) => vec![presence_item(&self.channel_id, &change)],
             };
+        }
+    }
+
+    /// What a call would be told now. A caller who was taken out and may read again, or still, because the channel is public,
+    /// is told what happened to the stream.
+    async fn why_ended(&self) -> Refusal {
+        let may = |state: &ChannelState| allow(state, &self.principal, Operation::Stream);
+        match self.runtime.look(&self.follow.cell.account, &self.channel_id, may).await {
+            Err(refusal) => refusal,
+            Ok(_) => Refusal::new(
+                ErrorCode::PermissionDenied,
+                "you were taken out of this channel, which ended the stream; open another one to go on as who you are now",
+            ),
         }
     }
 

@@ -84,7 +84,8 @@ impl Runtime {
         }
         for (stream, place) in &places {
             let head = stream.parse().ok().map_or(own_head, |id: SessionId| heads.get(&id).copied().unwrap_or(0));
-            if *place > head || head - place > self.0.limits.replay_events_max {
+            let cursor = known.get(stream).copied().unwrap_or_default();
+            if !cursor.may_begin(*place, head, self.0.limits.replay_events_max) {
                 let message = "not everything behind this cursor can be sent; reconnect_channel says what is missing";
                 return Err(Refusal::precondition(message).with("stream", stream.as_str()));
             }

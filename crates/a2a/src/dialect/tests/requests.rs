@@ -453,6 +453,8 @@ fn params_in_a_query() {
     assert_eq!(told(&list_tasks(Some("acme".into()), &whole).unwrap()), expected);
     let empty = pairs(&[("status", ""), ("pageSize", "")]);
     assert_eq!(told(&list_tasks(None, &empty).unwrap()), json!({ "list": {} }));
+    let spelled = pairs(&[("status", "TASK_STATE_CANCELLED")]);
+    assert_eq!(told(&list_tasks(None, &spelled).unwrap()), json!({ "list": { "status": "TASK_STATE_CANCELED" } }));
     let history = pairs(&[("historyLength", "0")]);
     assert_eq!(
         told(&get_task("t".into(), None, &history).unwrap()),

@@ -243,6 +243,20 @@ async fn what_the_conversion_would_hide_is_refused() {
 }
 
 #[tokio::test]
+async fn a_method_that_is_not_there_is_told_like_every_error() {
+    let world = World::open().await;
+    let grpc = Grpc::start(&world).await;
+    let channel = Channel::from_shared(grpc.url.clone()).unwrap().connect().await.unwrap();
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.unwrap();
+    let codec = tonic_prost::ProstCodec::<proto::GetTaskRequest, proto::Task>::default();
+    let path = http::uri::PathAndQuery::from_static("/lf.a2a.v1.A2AService/Nope");
+    let status = client.unary(Call::new(proto::GetTaskRequest::default()), path, codec).await.unwrap_err();
+    let told = told(&status);
+    assert_eq!((told.status.as_str(), told.reason.as_str()), ("UNIMPLEMENTED", "METHOD_NOT_FOUND"));
+}
+
+#[tokio::test]
 async fn a_stream_that_breaks_says_why() {
     let world = World::open().await;
     let mut grpc = Grpc::start(&world).await;

@@ -168,9 +168,21 @@ fn an_author_has_read_their_own_message_where_they_had_read_everything() {
         let read = [ALICE, BOB].map(|name| world.state.members[name].read_sequence);
         assert_eq!(read, cursors, "{author}");
     }
-    world.mark(BOB, 3).expect("read");
+    let unread = |world: &World, name: &str| {
+        let member = &world.state.members[name];
+        world.state.read_cursor(Some(member), member.read_sequence).unread_count
+    };
+    assert_eq!([ALICE, BOB].map(|name| unread(&world, name)), [1, 2], "their own are not unread");
+    drop(world.say(ALICE, "more"));
+    assert_eq!([ALICE, BOB].map(|name| unread(&world, name)), [1, 3]);
+    world.mark(ALICE, 2).expect("read");
+    assert_eq!(unread(&world, ALICE), 0);
+    world.mark(BOB, 4).expect("read");
     drop(world.say(BOB, "and now"));
-    assert_eq!(world.state.members[BOB].read_sequence, 4);
+    assert_eq!((world.state.members[BOB].read_sequence, unread(&world, BOB)), (5, 0));
+    assert_eq!(unread(&world, ALICE), 1);
+    drop(world.say(ALICE, "yes"));
+    assert_eq!((world.state.members[ALICE].read_sequence, unread(&world, ALICE)), (2, 1));
 }
 
 #[test]

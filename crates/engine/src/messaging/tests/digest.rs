@@ -43,6 +43,15 @@ fn equal_by_meaning() {
             parts(json!([{ "url": "u", "mediaType": "m" }])),
             parts(json!([{ "mediaType": "m", "type": "file", "url": "u" }])),
         ),
+        (
+            parts(json!([{ "type": "file", "file": { "uri": "u", "mimeType": "m", "name": "n" } }])),
+            parts(json!([{ "url": "u", "mediaType": "m", "filename": "n" }])),
+        ),
+        (
+            parts(json!([{ "kind": "file", "file": { "bytes": "aGk=", "name": null } }])),
+            parts(json!([{ "raw": "aGk=" }])),
+        ),
+        (parts(json!([{ "type": "file", "uri": "u" }])), parts(json!([{ "url": "u" }]))),
         (with("metadata", json!({ "a": { "x": 1, "y": 2 } })), with("metadata", json!({ "a": { "y": 2, "x": 1 } }))),
     ];
     for (one, other) in table {
@@ -73,6 +82,12 @@ fn different_by_meaning() {
         parts(json!([{ "text": "a", "metadata": { "x": 1 } }])),
         parts(json!([{ "text": "a", "filename": "x" }])),
         parts(json!([{ "type": "image", "text": "a" }])),
+        parts(json!([{ "text": "a", "name": "x" }])),
+        parts(json!([{ "file": { "uri": "a", "url": "b" } }])),
+        parts(json!([{ "file": { "uri": "b", "url": "a" } }])),
+        parts(json!([{ "file": { "uri": "a", "name": "x" } }])),
+        parts(json!([{ "file": { "uri": "a", "name": "y" } }])),
+        parts(json!([{ "url": "a", "name": "y" }])),
         parts(json!([{ "text": "a" }, { "text": "b" }])),
         parts(json!([{ "text": "b" }, { "text": "a" }])),
         parts(json!([{ "text": "ab" }])),
@@ -127,4 +142,24 @@ fn a_thread_is_the_same_however_it_is_named() {
     let nowhere = content_digest(&command(json!({})), None);
     assert!(!is_digest_of(&nowhere, &command(json!({ "threadId": "msg_root" })), Some(&root)));
     assert!(!is_digest_of(&kept_as_sent(reply), &command(json!({ "threadId": "msg_root" })), Some(&root)));
+}
+
+/// Digests that were made of files as they were sent still stand for them.
+#[test]
+fn a_digest_of_a_file_as_it_was_sent_still_counts() {
+    let sent = json!({ "parts": [{ "type": "file", "file": { "uri": "u" } }] });
+    let kept = "sha256:b7b30810b5e98638ced35fb0cb5bd74950218578356bed6b1462929c941c033e";
+    assert!(is_digest_of(kept, &serde_json::from_value(sent.clone()).expect("params"), None));
+    assert_ne!(digest(&sent), kept);
+}
+
+/// What no strict reader could take apart is refused before; if it is there, it is told apart by its text.
+#[test]
+fn what_cannot_be_read_is_never_the_same_as_something_else() {
+    let digest_of = |parts: &str| {
+        let text = format!(r#"{{"parts":{parts}}}"#);
+        content_digest(&serde_json::from_str(&text).expect("params"), None)
+    };
+    let all = ["[{\"data\":[1e400]}]", "[{\"data\":[2e400]}]", "[{\"data\":{\"k\":\"\\ud800\"}}]"].map(digest_of);
+    assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
 }

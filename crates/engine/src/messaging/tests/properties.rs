@@ -74,6 +74,12 @@ fn compare(state: &ChannelState, reference: &Reference) {
     let metadata: BTreeMap<_, _> =
         shell.metadata.iter().map(|(key, value)| (key.clone(), value.as_u64().expect("a number") as u8)).collect();
     assert_eq!(members, reference.members);
+    for (name, member) in &state.members {
+        let behind = &reference.messages[member.read_sequence as usize..];
+        let unread = state.read_cursor(Some(member), member.read_sequence).unread_count;
+        let of_others = behind.iter().filter(|(author, _)| author != name).count() as u64;
+        assert!((of_others..=behind.len() as u64).contains(&unread), "{name}: {unread} unread");
+    }
     assert_eq!(
         (shell.version, &shell.name, metadata),
         (reference.version, &reference.name, reference.metadata.clone())

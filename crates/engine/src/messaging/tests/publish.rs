@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::world::*;
+use crate::Limits;
+use crate::messaging::content::check_content;
 
 fn text(text: &str) -> Value {
     json!({ "parts": [{ "type": "text", "text": text }] })
@@ -97,6 +99,29 @@ fn forms_of_parts() {
         let refusal = world.publish(BOB, json!({ "parts": [{ "text": "a" }], field: ["x", ""] })).expect_err("refused");
         assert_eq!(refusal.code.as_str(), "invalid_params");
         assert!(refusal.message.starts_with(&format!("{field}[1] is empty")), "{}", refusal.message);
+    }
+}
+
+/// What is kept as it was sent is read by others, who may be strict.
+#[test]
+fn what_no_strict_reader_could_read_is_refused_wherever_it_stands() {
+    for part in [
+        r#"{"data":[1e400]}"#,
+        r#"{"data":{"k":"\ud800"}}"#,
+        r#"{"data":{"\udc00":1}}"#,
+        r#"{"text":"a","metadata":{"deep":[{"x":-1e999}]}}"#,
+        r#"{"text":"a","mine":"\ud800"}"#,
+        r#"{"text":"a","\ud800":1}"#,
+        r#"{"type":"file","file":{"uri":"u","name":"\ud83d"}}"#,
+    ] {
+        let command = serde_json::from_str(&format!(r#"{{"parts":[{{"text":"a"}},{part}]}}"#)).expect("params");
+        let refusal = check_content(&command, &Limits::default()).expect_err(part);
+        assert_eq!(refusal.code.as_str(), "invalid_params");
+        assert!(refusal.message.starts_with("parts[1] has JSON in it that its readers"), "{}", refusal.message);
+    }
+    for part in [r#"{"data":{"k":"\ud83d\ude00","n":1e300}}"#, r#"{"text":"\ud83d\ude00"}"#] {
+        let command = serde_json::from_str(&format!(r#"{{"parts":[{part}]}}"#)).expect("params");
+        check_content(&command, &Limits::default()).expect(part);
     }
 }
 

@@ -111,6 +111,25 @@ async fn a_removed_member_is_cut_off_at_once() {
     assert_eq!(read_to(&mut owners, 5).await.len(), 5, "the others' go on");
 }
 
+/// A public channel is still there for whoever was taken out of it, so its stream must not say that it is gone.
+#[tokio::test]
+async fn a_stream_of_a_public_channel_ends_with_what_happened() {
+    let world = World::new().await;
+    let (owner, bob) = (member("owner"), member("bob"));
+    let create = json!({ "visibility": "public", "members": [{ "principalId": "agent://bob" }] });
+    let created = call(&world.runtime, &owner, "channels/create", create).await.unwrap();
+    let id = created["channel"]["id"].as_str().unwrap();
+    let mut bobs = stream(&world.runtime, &bob, json!({ "channelId": id })).await.unwrap();
+    let params = json!({ "channelId": id, "principalId": "agent://bob" });
+    call(&world.runtime, &owner, "channels/removeMember", params).await.unwrap();
+    let (seen, refusal) = read_out(&mut bobs).await;
+    assert_eq!((seen, refusal.code), (vec![], ErrorCode::PermissionDenied), "{refusal}");
+    let mut again = stream(&world.runtime, &bob, json!({ "channelId": id })).await.unwrap();
+    assert!(again.next().now_or_never().is_none());
+    call(&world.runtime, &owner, "channels/delete", json!({ "channelId": id })).await.unwrap();
+    assert_eq!(read_out(&mut again).await, (vec![], Refusal::not_found()));
+}
+
 /// More than a page of backlog, of which some was read before the removal.
 #[tokio::test]
 async fn a_stream_that_is_catching_up_is_cut_off_too() {
@@ -189,7 +208,8 @@ async fn who_is_added_again_may_read_everything() {
     assert_eq!(sequences(&all(&world.runtime, &bob, &id).await), [1, 2, 3]);
     let mut again = stream(&world.runtime, &bob, json!({ "channelId": id, "sinceSequence": 0 })).await.unwrap();
     assert_eq!(sequences(&read_to(&mut again, 3).await), [1, 2, 3], "the old removal does not count");
-    assert_eq!(read_out(&mut before).await, (vec![], Refusal::not_found()), "a stream that was cut off stays so");
+    let (seen, refusal) = read_out(&mut before).await;
+    assert_eq!((seen, refusal.code), (vec![], ErrorCode::PermissionDenied), "a stream that was cut off stays so");
 }
 
 #[tokio::test]

@@ -85,6 +85,32 @@ async fn what_cannot_be_replayed_is_said_to_be_missing() {
     assert_eq!((&back["resume_from"], &back["gap"]), (&json!(head - 1), &Value::Null), "nothing is skipped");
 }
 
+/// Coming back is a fact of the channel's own stream, and sessions go on: what was said a moment ago still holds.
+#[tokio::test]
+async fn where_a_peer_was_told_to_go_on_it_may() {
+    let port = Port::with(Limits { replay_events_max: 10, ..Limits::default() }).await;
+    port.enroll("c", json!({})).await;
+    port.call("create_session", json!({ "session_id": "s" })).await;
+    port.call("follow_sessions", json!({ "channel_id": "c", "follow": ["s"] })).await;
+    for number in 1..=12 {
+        port.call("update_session", json!({ "session_id": "s", "title": format!("{number}") })).await;
+        port.call("ack_events", json!({ "channel_id": "c", "cursors": { "s": number } })).await;
+    }
+    assert_eq!(port.stream("c", &[]).await.err().unwrap().code, ErrorCode::PreconditionFailed);
+    for _ in 0..3 {
+        let back = port.call("reconnect_channel", json!({ "channel_id": "c" })).await;
+        let own = back["streams"].as_array().unwrap().iter().find(|stream| stream["stream"] == "@channel").unwrap();
+        assert!(own["gap"].is_object(), "{back}");
+        for number in 0..5 {
+            port.call("update_session", json!({ "session_id": "s", "title": format!("again {number}") })).await;
+        }
+        let from = own["resume_from"].as_u64().unwrap();
+        let mut stream = port.stream("c", &[("@channel", from)]).await.unwrap();
+        let arrived = read_until(&mut stream, "channel.resumed").await;
+        assert!(sequences(&of(&arrived, "@channel")).into_iter().all(|sequence| sequence > from));
+    }
+}
+
 #[tokio::test]
 async fn who_asks_for_older_events_is_sent_them_and_the_acknowledgement_stands() {
     let port = Port::new().await;

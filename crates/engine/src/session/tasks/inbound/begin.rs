@@ -129,9 +129,9 @@ fn created(
     context: &Context<'_>,
 ) -> TaskCreated {
     let objective = clip(text, context.limits.task_objective_chars_max);
+    let objective = if objective.trim().is_empty() { "what the message holds".to_owned() } else { objective };
     // What the objective says already is not kept twice.
     let said = matches!(incoming.input, [Part::Text { text }] if *text == objective);
-    let objective = if objective.trim().is_empty() { "what the message holds".to_owned() } else { objective };
     TaskCreated {
         status: TaskStatus::Queued,
         requested_by: caller,

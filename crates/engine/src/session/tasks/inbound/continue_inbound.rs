@@ -170,8 +170,8 @@ fn read(action: &OpenAction, input: &[Part]) -> Result<(String, Option<Value>, V
     if free && said.is_none() {
         let payload = match (text.is_empty(), content(input)) {
             (true, Some(data)) => Value::Object(data),
-            (true, None) => json!(input),
-            (false, _) => json!({ "text": text }),
+            (true, None) if !input.iter().all(|part| matches!(part, Part::Text { .. })) => json!(input),
+            _ => json!({ "text": text }),
         };
         return Ok((ANSWER.to_owned(), Some(payload), Verdict::Allow));
     }

@@ -109,12 +109,14 @@ fn a_second_task_of_the_context_has_a_thread_of_its_own() {
 fn the_agent_gets_the_parts_that_were_sent() {
     let mut world = World::new();
     let parts = vec![Part::Text { text: "look".to_owned() }, Part::Data { data: json!({ "a": 1 }) }];
-    let done = begin(&mut world, "r1", parts.clone()).expect("begun");
-    let input = done.events.iter().find_map(|event| match &event.fact {
-        Fact::TurnSubmitted(fact) => Some(fact.input.clone()),
-        _ => None,
-    });
-    assert_eq!(input, Some(parts));
+    for (id, sent) in [("r1", parts), ("empty", text("")), ("blank", text("  "))] {
+        let done = begin(&mut world, id, sent.clone()).expect("begun");
+        let input = done.events.iter().find_map(|event| match &event.fact {
+            Fact::TurnSubmitted(fact) => Some(fact.input.clone()),
+            _ => None,
+        });
+        assert_eq!(input, Some(sent), "nothing is made up");
+    }
     let plain = begin(&mut world, "r2", text("plain")).expect("begun");
     let kept = plain.events.iter().find_map(|event| match &event.fact {
         Fact::TaskCreated(fact) => Some((fact.objective.clone(), fact.input.len())),
@@ -129,6 +131,7 @@ fn a_question_waits_and_any_answer_answers_it() {
     const EXPECTED: [&str; 4] = ["action.resolved", "tool.result", "task.resumed", "channel.peer_task.updated"];
     let answers = [
         (text("blue"), "blue"),
+        (text(""), ""),
         (vec![Part::Data { data: json!({ "answer": "blue" }) }], "blue"),
         (vec![Part::Data { data: json!({ "colour": 1 }) }], r#"{"colour":1}"#),
     ];
