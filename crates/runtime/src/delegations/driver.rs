@@ -307,7 +307,8 @@ pub(super) fn waits(recovery: PeerRecovery) -> bool {
 /// Whether the peer asks something else than what was asked here last, as far as it tells its questions apart.
 fn asks_another(view: &PeerView, delegation: &Delegation) -> bool {
     let asked = delegation.asked.as_ref().filter(|asked| !asked.is_empty());
-    view.question.as_ref().zip(asked).is_some_and(|(now, asked)| now != asked)
+    let another = view.question.as_ref().zip(asked).is_some_and(|(now, asked)| now != asked);
+    another || delegation.asks_another_kind(view.recovery)
 }
 
 pub(super) fn remote_of(delegation: &Delegation) -> Option<Remote> {

@@ -61,6 +61,7 @@ fn link(delegations: &mut Delegations, tasks: &Tasks, event: &Event, fact: &Chan
         artifacts: Default::default(),
         action: None,
         asked: None,
+        asked_type: None,
         remote_action_id: None,
         answered_at: None,
         answer: None,
@@ -109,6 +110,7 @@ fn asked(delegations: &mut Delegations, event: &Event, fact: &ActionRequired) {
     delegation.action = event.scope.action_id.clone();
     let said = |name: &str| fact.scope.get(name).and_then(Value::as_str).map(str::to_owned);
     delegation.asked = Some(said(QUESTION).unwrap_or_default());
+    delegation.asked_type = Some(fact.action_type);
     delegation.remote_action_id = said(REMOTE_ACTION);
     delegation.answered_at = None;
 }
@@ -119,7 +121,10 @@ fn resolved(delegations: &mut Delegations, event: &Event, fact: &ActionResolved)
     let asked = |one: &&mut Delegation| one.action.as_ref() == Some(action_id);
     let Some(delegation) = delegations.open.values_mut().find(asked) else { return };
     delegation.action = None;
-    if fact.source != ResolutionSource::Superseded {
+    if fact.source == ResolutionSource::Superseded {
+        // The peer took it back: should it come again, it is asked anew.
+        delegation.asked = None;
+    } else {
         // A permission is given by its word alone, whatever else was said with it.
         let payload = fact.payload.as_ref().filter(|_| !fact.action_type.is_permission());
         delegation.answer = Some(PendingAnswer {

@@ -3,7 +3,7 @@
 
 use factum_model::events::*;
 use factum_model::id::ThreadId;
-use factum_model::peer::{Direction, PeerRecovery, Side};
+use factum_model::peer::{Direction, Side};
 use factum_model::permission::{PermissionSubject, SubjectKind};
 use factum_model::value::Metadata;
 use factum_model::{NewEvent, Scope, Timestamp};
@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::observe::{PeerNews, Terms, peer_ref};
-use super::state::Delegation;
+use super::state::{Delegation, asked_by};
 use crate::context::Context;
 use crate::session::crossing;
 use crate::session::respond_action::Answer;
@@ -34,7 +34,7 @@ const SCHEMA_BYTES_MAX: usize = 16 << 10;
 const DECISIONS_MAX: usize = 16;
 const TERM_CHARS_MAX: usize = 256;
 
-/// The facts that ask here what the peer asks. Nothing where that was asked already.
+/// The facts that ask here what the peer asks.
 pub(in super::super) fn ask(
     delegation: &Delegation,
     news: &PeerNews,
@@ -42,12 +42,10 @@ pub(in super::super) fn ask(
     thread_id: &ThreadId,
     context: &mut Context<'_>,
 ) -> Vec<NewEvent> {
-    if delegation.action.is_some() || delegation.answer.is_some() || is_known(delegation, news, context.now) {
-        return Vec::new();
-    }
     let question = news.question.clone().unwrap_or_default();
     let Terms { action_id, tool_name, decisions, input_schema } = taken_over(&news.terms);
-    let authorization = news.recovery == PeerRecovery::WaitingAuthorization;
+    let action_type = asked_by(news.recovery).unwrap_or(ActionType::Input);
+    let authorization = action_type == ActionType::Authorization;
     let prompt = news.message.clone().unwrap_or_else(|| {
         let what = if authorization { "an authorization" } else { "an answer" };
         format!("{} needs {what} and says no more", peer_ref(&delegation.peer))
@@ -64,7 +62,7 @@ pub(in super::super) fn ask(
     .collect();
     about.extend(action_id.map(|action_id| (REMOTE_ACTION.to_owned(), json!(action_id))));
     let required = ActionRequired {
-        action_type: if authorization { ActionType::Authorization } else { ActionType::Input },
+        action_type,
         prompt: prompt.clone(),
         decisions,
         // A permission is a word.
@@ -94,15 +92,16 @@ pub(in super::super) fn ask(
     events
 }
 
-/// Whether what the peer shows is the question that was asked here last. Once the peer has had the answer and the time to take it up,
-/// it is another one, also in the same words; until then one that waits and says nothing has not looked at the answer yet.
-fn is_known(delegation: &Delegation, news: &PeerNews, now: Timestamp) -> bool {
-    let same = delegation.asked.as_deref() == Some(news.question.as_deref().unwrap_or_default())
-        && (news.question.is_some() || delegation.peer_task.recovery == news.recovery);
-    match delegation.answered_at {
-        None => same,
-        Some(at) => (same || news.message.is_none()) && now.duration_since(at) < TAKEN_UP_MAX,
+/// Whether what the peer shows is the question that was asked here last: it is open, its answer is on its way, or the peer took the
+/// answer and had no time yet to take it up. After that it is another one, also in the same words.
+pub(in super::super) fn stands(delegation: &Delegation, news: &PeerNews, now: Timestamp) -> bool {
+    let Some(asked) = &delegation.asked else { return false };
+    if delegation.asks_another_kind(news.recovery) {
+        return false;
     }
+    // One that waits and says nothing shows what it showed before: some take the words out of the status once they are answered.
+    let another = news.message.is_some() && news.question.as_deref().unwrap_or_default() != asked;
+    !another && delegation.answered_at.is_none_or(|at| now.duration_since(at) < TAKEN_UP_MAX)
 }
 
 /// What of a peer's terms is kept: all of it, unless it is more than anybody asks for.

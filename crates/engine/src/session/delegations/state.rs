@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use factum_model::Timestamp;
+use factum_model::events::ActionType;
 use factum_model::id::*;
 use factum_model::peer::{PeerRecovery, PeerTask};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct Delegation {
     /// Which of the peer's questions was asked here last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// What it was asked for: an answer or an authorization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_type: Option<ActionType>,
     /// What the peer calls that question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_action_id: Option<String>,
@@ -103,9 +107,24 @@ impl Delegation {
         channel_of_peer(&self.peer_task.native_protocol, &self.peer)
     }
 
+    /// Whether a peer that stands so waits for something else than what was asked here last: for an answer instead of an
+    /// authorization, or the other way round. Its words do not matter: it need not say any.
+    pub fn asks_another_kind(&self, recovery: PeerRecovery) -> bool {
+        self.asked_type.zip(asked_by(recovery)).is_some_and(|(asked, now)| asked != now)
+    }
+
     /// Whether the peer is done, as far as is known.
     pub fn peer_is_done(&self) -> bool {
         self.peer_task.recovery == PeerRecovery::CompletedUnreconciled
+    }
+}
+
+/// What a peer asks for that stands so, if it waits for anything.
+pub(super) fn asked_by(recovery: PeerRecovery) -> Option<ActionType> {
+    match recovery {
+        PeerRecovery::WaitingInput => Some(ActionType::Input),
+        PeerRecovery::WaitingAuthorization => Some(ActionType::Authorization),
+        _ => None,
     }
 }
 

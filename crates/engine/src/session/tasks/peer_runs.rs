@@ -15,7 +15,7 @@ use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
 use super::link_tasks::{add_edge, room};
 use crate::context::{Context, Decision};
 use crate::session::delegations::{
-    Delegation, Observed, PeerChange, PeerNews, WORDS_MAX, ask, changed, superseded, taken_in,
+    Delegation, Observed, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands, superseded, taken_in,
 };
 use crate::session::state::SessionState;
 use crate::session::text::clip;
@@ -170,9 +170,12 @@ fn take_in(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) 
 /// The peer needs something from somebody here.
 fn wait(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> Result<(), Refusal> {
     let status = draft.status(&delegation.task_id);
-    if status == TaskStatus::Cancelling {
+    if status == TaskStatus::Cancelling || stands(delegation, news, draft.context.now) {
         return Ok(());
     }
+    // Whatever was asked before is not asked any more, and what was answered to it is not the answer to this.
+    supersede(draft, delegation, Side::Remote);
+    keep_back(draft, delegation, "answer_superseded");
     let own = draft.tasks.get(&delegation.task_id).and_then(|task| task.row.thread_id.clone());
     let own = own.filter(|thread_id| draft.state.thread(thread_id).is_some());
     let thread = match own.or_else(|| draft.state.threads.first().map(|thread| thread.thread_id.clone())) {
@@ -187,11 +190,7 @@ fn wait(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> 
             thread
         }
     };
-    let events = ask(delegation, news, &scope(draft, delegation), &thread, draft.context);
-    if events.is_empty() {
-        return Ok(());
-    }
-    for event in events {
+    for event in ask(delegation, news, &scope(draft, delegation), &thread, draft.context) {
         draft.push_event(event);
     }
     let waits = if news.recovery == PeerRecovery::WaitingAuthorization {
@@ -319,16 +318,20 @@ fn declined(draft: &mut Draft<'_, '_>, delegation: &Delegation, problem: &str) {
     let details = [("peer".to_owned(), format!("peer:{}", delegation.peer).into())].into_iter().collect();
     let fact = RuntimeWarning { code: "peer_declined".to_owned(), message: clip(problem, WORDS_MAX), details };
     draft.push(scope(draft, delegation), fact);
-    if let Some(answer) = &delegation.answer {
-        let fact = ChannelMessage {
-            kind: ChannelMessageKind::Notice,
-            direction: Direction::Outbound,
-            parts: vec![Part::Text { text: clip(&answer.text, WORDS_MAX) }],
-            native_id: Some(answer.action_id.as_str().to_owned()),
-            native_type: Some("answer_declined".to_owned()),
-        };
-        draft.push(channel_scope(draft, delegation), fact);
-    }
+    keep_back(draft, delegation, "answer_declined");
+}
+
+/// An answer that the peer does not get, and why.
+fn keep_back(draft: &mut Draft<'_, '_>, delegation: &Delegation, why: &str) {
+    let Some(answer) = &delegation.answer else { return };
+    let fact = ChannelMessage {
+        kind: ChannelMessageKind::Notice,
+        direction: Direction::Outbound,
+        parts: vec![Part::Text { text: clip(&answer.text, WORDS_MAX) }],
+        native_id: Some(answer.action_id.as_str().to_owned()),
+        native_type: Some(why.to_owned()),
+    };
+    draft.push(channel_scope(draft, delegation), fact);
 }
 
 fn lose(draft: &mut Draft<'_, '_>, delegation: &Delegation, category: &str, problem: &str) {

@@ -3,6 +3,7 @@
 
 mod channels;
 mod fake;
+mod kinds;
 mod words;
 
 use std::sync::Arc;

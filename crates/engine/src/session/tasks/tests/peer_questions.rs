@@ -2,7 +2,9 @@
 //! says of a question to programs.
 
 use factum_model::commands::RespondAction;
+use factum_model::events::{ActionType, ResolutionSource};
 use factum_model::task::TaskStatus;
+use factum_model::{Event, Fact};
 use serde_json::json;
 
 use super::board::Board;
@@ -125,4 +127,101 @@ fn the_words_of_a_peer_are_the_words_here() {
     board.decide(|state, context| respond_action(state, &command, context)).expect("answered");
     let Some(Step::Answer(answer)) = delegation(&board).map(next) else { panic!("no answer") };
     assert_eq!(answer.text, "allow");
+}
+
+/// How far the first question has come when the peer asks another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    Open,
+    /// Somebody answered, and the peer has not got it.
+    Decided,
+    Taken,
+}
+
+fn asked_of(state: &str, said: Option<(&str, &str)>) -> Observed {
+    let (question, message) = (said.map(|(id, _)| id.to_owned()), said.map(|(_, words)| words.to_owned()));
+    task(PeerNews { question, message, ..news(state) })
+}
+
+/// A task whose peer asked `first`, as far as `stage`, and then shows `second`.
+fn turned(first: &Observed, second: &Observed, stage: Stage) -> Board {
+    let mut board = given(json!({}));
+    see(&mut board, first);
+    let action_id = open_action(&board);
+    if stage != Stage::Open {
+        let word = if board.status("t") == TaskStatus::WaitingPermission { "allow" } else { "blue" };
+        respond(&mut board, action_id.clone(), word);
+    }
+    if stage == Stage::Taken {
+        see(&mut board, &Observed::Answered { action_id, text: "blue".to_owned() });
+    }
+    see(&mut board, second);
+    board
+}
+
+fn superseded(board: &Board) -> usize {
+    let is = |event: &&Event| matches!(&event.fact, Fact::ActionResolved(fact) if fact.source == ResolutionSource::Superseded);
+    board.last.iter().filter(is).count()
+}
+
+/// Seed 000: an approval is not an answer. What a peer says to it, and whether it says anything, is its own business.
+#[test]
+fn a_peer_that_waits_for_something_of_another_kind_is_asked_about_at_once() {
+    let input = ("input-required", ActionType::Input, TaskStatus::WaitingInput);
+    let authorization = ("auth-required", ActionType::Authorization, TaskStatus::WaitingPermission);
+    for ((first, ..), (second, action_type, status)) in [(input, authorization), (authorization, input)] {
+        for said in [None, Some(("q", "ok?"))] {
+            for stage in [Stage::Open, Stage::Decided, Stage::Taken] {
+                let mut board = turned(&asked_of(first, said), &asked_of(second, said), stage);
+                let what = format!("{first} to {second}, {said:?}, {stage:?}");
+                let asked: Vec<ActionType> =
+                    board.world.state.actions.iter().map(|action| action.required.action_type).collect();
+                assert_eq!(asked, [action_type], "{what}");
+                assert_eq!(superseded(&board), usize::from(stage == Stage::Open), "{what}");
+                let row = board.known("t");
+                assert_eq!((row.status, row.native_status.as_deref()), (status, Some(second)), "{what}");
+                assert_eq!(delegation(&board).map(next), Some(Step::Follow), "nothing of the first is sent: {what}");
+                see(&mut board, &asked_of(second, said));
+                assert!(board.last.is_empty(), "once: {what}");
+                board.crash();
+                let action_id = open_action(&board);
+                respond(
+                    &mut board,
+                    action_id.clone(),
+                    if status == TaskStatus::WaitingInput { "blue" } else { "allow" },
+                );
+                let Some(Step::Answer(answer)) = delegation(&board).map(next) else { panic!("no answer: {what}") };
+                assert_eq!(answer.action_id, action_id, "{what}");
+            }
+        }
+    }
+}
+
+/// What somebody decided of one question is not the answer to the next.
+#[test]
+fn a_question_that_takes_the_place_of_another_is_asked_in_its_own_words() {
+    for state in ["input-required", "auth-required"] {
+        for stage in [Stage::Open, Stage::Decided] {
+            let (read, wipe) = (asked_of(state, Some(("q1", "read it?"))), asked_of(state, Some(("q2", "wipe it?"))));
+            let board = turned(&read, &wipe, stage);
+            let prompts: Vec<&str> =
+                board.world.state.actions.iter().map(|action| action.required.prompt.as_str()).collect();
+            assert_eq!(prompts, ["wipe it?"], "{state}, {stage:?}");
+            assert_eq!(delegation(&board).map(next), Some(Step::Follow), "{state}, {stage:?}");
+            // A status that only lost its words is the question that stands.
+            let board = turned(&read, &asked_of(state, None), stage);
+            assert!(superseded(&board) == 0, "{state}, {stage:?}");
+            assert_eq!(board.world.state.actions.len(), usize::from(stage == Stage::Open), "{state}, {stage:?}");
+        }
+    }
+}
+
+#[test]
+fn a_question_that_was_withdrawn_and_comes_back_is_asked_again() {
+    let mut board = given(json!({}));
+    see(&mut board, &asks("q1", Some("which?")));
+    see(&mut board, &task(news("working")));
+    assert!(!is_asked(&board));
+    see(&mut board, &asks("q1", Some("which?")));
+    assert!(is_asked(&board));
 }
