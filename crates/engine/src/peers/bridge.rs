@@ -7,11 +7,12 @@ use factum_model::events::{
 };
 use factum_model::id::ActionId;
 use factum_model::peer::{Direction, Side};
-use factum_model::permission::{PermissionSubject, SubjectKind, Verdict};
+use factum_model::permission::{PermissionSubject, Verdict};
 use factum_model::{NewEvent, Refusal, Scope, Timestamp};
 
 use super::state::PeerState;
 use crate::context::{Context, Decision};
+use crate::session::Asked;
 
 /// Whether an action asks for permission. An open question to a person is something else: any answer will do, and anyone's.
 pub fn asks_permission(action_type: ActionType) -> bool {
@@ -32,20 +33,10 @@ pub struct Question {
 }
 
 impl Question {
-    /// The question that an open action of an agent puts.
+    /// The question that an open action puts: of an agent, or of a peer that does work for it.
     pub fn new(scope: Scope, agent: &str, required: &ActionRequired, channel_scoped: bool) -> Self {
-        let (kind, name) = match &required.tool_name {
-            Some(tool) => (SubjectKind::Tool, tool.clone()),
-            None => (SubjectKind::Action, scope.action_id.as_ref().map(ToString::to_string).unwrap_or_default()),
-        };
-        let subject = PermissionSubject {
-            kind,
-            name,
-            summary: Some(required.prompt.clone()),
-            arguments_digest: required.arguments_digest.clone(),
-        };
+        let Asked { by: requesting_peer, subject } = Asked::of(agent, scope.action_id.as_ref(), required);
         let prompt = required.prompt.clone();
-        let requesting_peer = format!("agent://{agent}");
         Self { scope, requesting_peer, subject, prompt, channel_scoped, expires_at: required.timeout_at }
     }
 }

@@ -7,10 +7,9 @@ use factum_model::id::{RunId, SessionId, TaskId};
 use factum_model::peer::{
     ChannelSnapshot, ChannelState, FollowedSession, PeerRecovery, PeerTask, PeerTaskLink, PermissionBridge,
 };
-use factum_model::permission::{PermissionSubject, SubjectKind};
 
-use crate::session::tasks::inbound::{InboundRow, native_status, recovery, requesting, subject};
-use crate::session::{OpenAction, SessionState, asked_in};
+use crate::session::tasks::inbound::{InboundRow, native_status, recovery};
+use crate::session::{Asked, OpenAction, SessionState, asked_in};
 
 /// What sessions add to a channel's summary.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,8 +51,7 @@ pub fn asked_of_client(state: &SessionState, task_id: &TaskId) -> Vec<Permission
     let asks = |action: &&OpenAction| {
         matches!(action.required.action_type, ActionType::ToolPermission | ActionType::Authorization)
     };
-    let question =
-        |action: &OpenAction| open(action, &shell.session_id, requesting(shell), subject(&action.required), false);
+    let question = |action: &OpenAction| open(state, action, &shell.session_id, false);
     asked_in(state, turn_id).filter(asks).map(question).collect()
 }
 
@@ -68,25 +66,12 @@ pub fn given_to_peer(state: &SessionState, run_id: &RunId) -> Option<(PeerTaskLi
     };
     let asked = delegation.action.as_ref().and_then(|action_id| state.action(action_id));
     let asked = asked.filter(|action| action.required.action_type == ActionType::Authorization);
-    let question = asked.map(|action| {
-        let subject = PermissionSubject {
-            kind: SubjectKind::PeerTask,
-            name: delegation.peer_task.remote_task_id.clone().unwrap_or_default(),
-            summary: Some(action.required.prompt.clone()),
-            arguments_digest: None,
-        };
-        open(action, &shell.session_id, format!("peer:{}", delegation.peer), subject, true)
-    });
+    let question = asked.map(|action| open(state, action, &shell.session_id, true));
     Some((task, question))
 }
 
-fn open(
-    action: &OpenAction,
-    session_id: &SessionId,
-    requesting_peer: String,
-    subject: PermissionSubject,
-    channel_scoped: bool,
-) -> PermissionBridge {
+fn open(state: &SessionState, action: &OpenAction, session_id: &SessionId, channel_scoped: bool) -> PermissionBridge {
+    let Asked { by: requesting_peer, subject } = Asked::in_session(state, action);
     PermissionBridge {
         action_id: action.action_id.clone(),
         session_id: Some(session_id.clone()),

@@ -1,32 +1,63 @@
 //! Permissions that cross a channel, as facts: that one is asked for, and what was decided of it (seed 000, "Remote permission
 //! bridge"). Which channel, and in which direction, is said by those who have it.
 
-use factum_model::Timestamp;
-use factum_model::events::{PermissionRequested, PermissionResolved, ResolutionSource};
-use factum_model::id::ActionId;
+use factum_model::events::{ActionRequired, PermissionRequested, PermissionResolved, ResolutionSource};
+use factum_model::id::{ActionId, ThreadId};
 use factum_model::permission::{
-    DecisionSource, GrantScope, PermissionDecision, PermissionMode, PermissionSubject, Verdict as Decided,
+    DecisionSource, GrantScope, PermissionDecision, PermissionMode, PermissionSubject, SubjectKind, Verdict as Decided,
 };
 
+use super::delegations::asking_peer;
 use super::respond_action::Answer;
+use super::state::{OpenAction, SessionState};
 use super::verdict::Verdict;
 
-pub(super) fn requested(
-    subject: PermissionSubject,
-    requested_by: String,
-    prompt: String,
-    expires_at: Option<Timestamp>,
-) -> PermissionRequested {
+/// Who asks for a permission, and for what. Read from the question itself and nowhere else, so that the session and every channel
+/// are told the same.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) by: String,
+    pub(crate) subject: PermissionSubject,
+}
+
+impl Asked {
+    /// What `required` asks for, where it is not a peer that asks but `agent`.
+    pub(crate) fn of(agent: &str, action_id: Option<&ActionId>, required: &ActionRequired) -> Self {
+        let ours = || format!("agent://{agent}");
+        let (by, kind, name) = match (asking_peer(required), &required.tool_name) {
+            (Some((peer, remote_task_id)), _) => (peer.to_owned(), SubjectKind::PeerTask, remote_task_id.to_owned()),
+            (None, Some(tool)) => (ours(), SubjectKind::Tool, tool.clone()),
+            (None, None) => (ours(), SubjectKind::Action, action_id.map(ToString::to_string).unwrap_or_default()),
+        };
+        let (summary, arguments_digest) = (Some(required.prompt.clone()), required.arguments_digest.clone());
+        Self { by, subject: PermissionSubject { kind, name, summary, arguments_digest } }
+    }
+
+    /// The same of an action that is open.
+    pub(crate) fn in_session(state: &SessionState, action: &OpenAction) -> Self {
+        let agent = agent_of(state, Some(&action.thread_id));
+        Self::of(agent, Some(&action.action_id), &action.required)
+    }
+}
+
+/// The agent that works in a thread.
+pub(super) fn agent_of<'a>(state: &'a SessionState, thread_id: Option<&ThreadId>) -> &'a str {
+    let thread = thread_id.and_then(|thread_id| state.thread(thread_id));
+    let of_session = || state.shell.as_ref().map(|shell| shell.agent.as_str()).unwrap_or_default();
+    thread.map_or_else(of_session, |thread| thread.agent.as_str())
+}
+
+pub(super) fn requested(asked: Asked, required: &ActionRequired) -> PermissionRequested {
     PermissionRequested {
-        subject,
+        subject: asked.subject,
         mode: PermissionMode::OnRequest,
-        requested_by,
-        prompt,
+        requested_by: asked.by,
+        prompt: required.prompt.clone(),
         rule_refs: Vec::new(),
         destructive: false,
         impact_scope: None,
         rollback_advice: None,
-        expires_at,
+        expires_at: required.timeout_at,
     }
 }
 

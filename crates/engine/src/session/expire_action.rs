@@ -30,11 +30,11 @@ pub fn expire_action(
             OnTimeout::Wait => {}
             OnTimeout::Deny => {
                 resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
-                events.extend(decided_here(state, shell, action, &answer, Verdict::Deny));
+                events.extend(decided_here(state, action, &answer, Verdict::Deny));
             }
             OnTimeout::Cancel => {
                 resolve(state, shell, action, Verdict::Deny, &answer, context, &mut events);
-                events.extend(decided_here(state, shell, action, &answer, Verdict::Deny));
+                events.extend(decided_here(state, action, &answer, Verdict::Deny));
                 let turn = action.turn_id.as_ref().and_then(|turn_id| active_turn(state, turn_id));
                 if let Some((thread, turn)) = turn {
                     let error = failure("timeout", "nobody answered in time", false);

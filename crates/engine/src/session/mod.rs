@@ -45,6 +45,7 @@ mod tests;
 
 pub use apply::apply;
 pub use create_session::create_session;
+pub(crate) use crossing::Asked;
 pub use effects::{Effect, effects};
 pub use expire_action::expire_action;
 pub use index::{ActionRow, CommitFold, IdempotencyRow, SessionRow, Timer, TimerKind, apply_commit, keys};

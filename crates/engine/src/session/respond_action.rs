@@ -45,7 +45,7 @@ pub fn respond_action(
         source: ResolutionSource::Response,
     };
     resolve(state, shell, action, verdict, &answer, context, &mut events);
-    events.extend(decided_here(state, shell, action, &answer, verdict));
+    events.extend(decided_here(state, action, &answer, verdict));
     if let Some(turn_id) = asking_turn(state, action) {
         actions_changed(state, turn_id, context, &mut events);
     }

@@ -147,11 +147,9 @@ fn close_open(state: &SessionState, turn: &ActiveTurn, scope: &Scope, ended_by: 
                 arguments_digest: action.required.arguments_digest.clone(),
             },
         ));
-        if let Some(shell) = &state.shell {
-            let source = ResolutionSource::Superseded;
-            let answer = Answer { decision: "cancelled", payload: None, by: ended_by, source };
-            events.extend(decided_here(state, shell, action, &answer, Verdict::Deny));
-        }
+        let source = ResolutionSource::Superseded;
+        let answer = Answer { decision: "cancelled", payload: None, by: ended_by, source };
+        events.extend(decided_here(state, action, &answer, Verdict::Deny));
     }
     for call in &turn.calls {
         if is_closed(&events[..decided], &call.tool_call_id) {

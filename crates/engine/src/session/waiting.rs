@@ -8,7 +8,7 @@ use factum_model::value::Status;
 use factum_model::{Fact, NewEvent};
 
 use super::lookup::active_turn;
-use super::state::{OpenAction, OpenCall, SessionState, waiting_status};
+use super::state::{ActiveTurn, OpenAction, OpenCall, SessionState, waiting_status};
 use super::{subagents, tasks};
 use crate::context::Context;
 
@@ -60,10 +60,14 @@ pub(super) fn asks_in(state: &SessionState, turn_id: &TurnId, event: &NewEvent) 
 
 /// The turn at work whose call gave a task to a peer.
 pub(super) fn giver<'a>(state: &'a SessionState, task_id: &TaskId) -> Option<&'a TurnId> {
-    let turn_id = state.tasks.made_in(task_id)?;
+    gave(state, state.tasks.made_in(task_id)?, task_id).map(|turn| &turn.turn_id)
+}
+
+/// The turn, if it is at work and a call of it gave the task to a peer.
+pub(super) fn gave<'a>(state: &'a SessionState, turn_id: &TurnId, task_id: &TaskId) -> Option<&'a ActiveTurn> {
     let (_, turn) = active_turn(state, turn_id)?;
     let gave = |call: &OpenCall| tasks::task_of_call(&call.tool_call_id).as_ref() == Some(task_id);
-    turn.calls.iter().any(gave).then_some(turn_id)
+    turn.calls.iter().any(gave).then_some(turn)
 }
 
 /// The turn's open actions once `events` are recorded, oldest first.

@@ -6,7 +6,7 @@ use factum_model::task::{AttemptStatus, TaskStatus};
 use factum_model::{Event, Fact};
 use serde_json::Value;
 
-use super::begin::MESSAGE_REF;
+use super::begin::{DECIDER_REF, MESSAGE_REF};
 use super::observe::{PEER_ARTIFACT_REF, content_key, peer_of_ref};
 use super::questions::{QUESTION, REMOTE_ACTION};
 use super::state::{Delegation, Delegations, KnownArtifact, PendingAnswer, is_final};
@@ -65,6 +65,7 @@ fn link(delegations: &mut Delegations, tasks: &Tasks, event: &Event, fact: &Chan
         remote_action_id: None,
         answered_at: None,
         answer: None,
+        decided_through: text(event.refs.get(DECIDER_REF)).and_then(|decider| decider.parse().ok()),
         cancel: false,
         over: false,
         linked_at: event.timestamp,

@@ -1,6 +1,7 @@
 //! The intent: that a peer does a run, and by which message it is told, recorded before anything is sent.
 
 use factum_model::events::{ChannelPeerTaskLinked, ChannelPeerTaskUpdated};
+use factum_model::id::ChannelId;
 use factum_model::peer::{DeliveryMechanism, Direction, PeerRecovery, PeerTask};
 use factum_model::task::TaskStatus;
 use factum_model::{NewEvent, Scope};
@@ -14,6 +15,9 @@ use crate::session::state::Shell;
 /// Under this name a link refers to the message that gives the peer the task.
 pub(super) const MESSAGE_REF: &str = "message_id";
 
+/// Under this name it refers to the remote channel that decides what the peer asks permission for.
+pub(super) const DECIDER_REF: &str = "decided_through";
+
 /// What peers are spoken to in.
 const PROTOCOL: &str = "a2a";
 
@@ -25,8 +29,14 @@ pub fn peer_named(worker: &str) -> Option<&str> {
     worker.strip_prefix(PREFIX).filter(|name| !name.is_empty())
 }
 
-/// The fact that links a run to a peer's task that does not exist yet.
-pub(in super::super) fn link(mut scope: Scope, peer: &str, context: &mut Context<'_>) -> NewEvent {
+/// The fact that links a run to a peer's task that does not exist yet. `decider` is the channel that the work came through, where
+/// its peer decides.
+pub(in super::super) fn link(
+    mut scope: Scope,
+    peer: &str,
+    decider: Option<ChannelId>,
+    context: &mut Context<'_>,
+) -> NewEvent {
     let peer_task = PeerTask {
         native_protocol: PROTOCOL.to_owned(),
         remote_task_id: None,
@@ -43,6 +53,7 @@ pub(in super::super) fn link(mut scope: Scope, peer: &str, context: &mut Context
     let message_id = context.message_id();
     let mut event = NewEvent::new(scope, ChannelPeerTaskLinked { direction: Direction::Outbound, peer_task });
     event.refs.insert(MESSAGE_REF.to_owned(), message_id.as_str().into());
+    event.refs.extend(decider.map(|decider| (DECIDER_REF.to_owned(), decider.as_str().into())));
     event
 }
 

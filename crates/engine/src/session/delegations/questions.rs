@@ -4,7 +4,6 @@
 use factum_model::events::*;
 use factum_model::id::ThreadId;
 use factum_model::peer::{Direction, Side};
-use factum_model::permission::{PermissionSubject, SubjectKind};
 use factum_model::value::Metadata;
 use factum_model::{NewEvent, Scope, Timestamp};
 use jiff::SignedDuration;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::observe::{PeerNews, Terms, peer_ref};
 use super::state::{Delegation, asked_by};
 use crate::context::Context;
-use crate::session::crossing;
+use crate::session::crossing::{self, Asked};
 use crate::session::respond_action::Answer;
 use crate::session::state::{OpenAction, SessionState};
 use crate::session::verdict::Verdict;
@@ -24,6 +23,11 @@ pub(super) const QUESTION: &str = "question";
 
 /// Under this name it says what the peer calls it.
 pub(super) const REMOTE_ACTION: &str = "remote_action_id";
+
+/// The name of the policy by which these questions are put, and under which a question names the peer and its task.
+const POLICY: &str = "peer_task";
+const PEER: &str = "peer";
+const REMOTE_TASK: &str = "remote_task_id";
 
 /// How long a peer that took an answer may go on showing the question as it was. Whoever still waits then wants another answer; one
 /// that goes on after all is not asked for any more.
@@ -53,9 +57,9 @@ pub(in super::super) fn ask(
     let scope = scope.clone().action_id(&context.action_id()).thread_id(thread_id);
     let decisions = if authorization { vec!["allow".to_owned(), "deny".to_owned()] } else { decisions };
     let mut about: Metadata = [
-        ("peer".to_owned(), json!(peer_ref(&delegation.peer))),
+        (PEER.to_owned(), json!(peer_ref(&delegation.peer))),
         ("task_id".to_owned(), json!(delegation.task_id)),
-        ("remote_task_id".to_owned(), json!(news.remote_task_id)),
+        (REMOTE_TASK.to_owned(), json!(news.remote_task_id)),
         (QUESTION.to_owned(), json!(question)),
     ]
     .into_iter()
@@ -67,29 +71,42 @@ pub(in super::super) fn ask(
         decisions,
         // A permission is a word.
         input_schema: input_schema.filter(|_| !authorization),
-        policy: Some("peer_task".to_owned()),
+        policy: Some(POLICY.to_owned()),
         tool_name,
         arguments_digest: None,
         scope: about,
         timeout_at: None,
         on_timeout: OnTimeout::Wait,
     };
-    let mut events = vec![NewEvent::new(scope.clone(), required)];
-    if authorization {
-        let subject = subject(&news.remote_task_id, prompt.clone());
-        let requested = crossing::requested(subject.clone(), peer_ref(&delegation.peer), prompt.clone(), None);
-        events.push(NewEvent::new(scope.clone(), requested));
-        let forwarded = ChannelPermissionForwarded {
-            direction: Direction::Inbound,
-            requesting_peer: peer_ref(&delegation.peer),
-            subject,
-            prompt: Some(prompt),
-            channel_scoped: true,
-            expires_at: None,
-        };
-        events.push(NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope }, forwarded));
+    if !authorization {
+        return vec![NewEvent::new(scope, required)];
     }
-    events
+    let asked = asked(&required);
+    let requested = NewEvent::new(scope.clone(), crossing::requested(asked.clone(), &required));
+    let forwarded = ChannelPermissionForwarded {
+        direction: Direction::Inbound,
+        requesting_peer: asked.by,
+        subject: asked.subject,
+        prompt: Some(prompt),
+        channel_scoped: true,
+        expires_at: None,
+    };
+    let forwarded = NewEvent::new(Scope { channel_id: delegation.channel_id(), ..scope.clone() }, forwarded);
+    // The channel of an action is the one that alone may decide it.
+    let bound = Scope { channel_id: delegation.decided_through.clone(), ..scope };
+    vec![NewEvent::new(bound, required), requested, forwarded]
+}
+
+/// The peer that puts a question, and what it calls the task that the question is about.
+pub(in super::super) fn asking_peer(required: &ActionRequired) -> Option<(&str, &str)> {
+    let said = |name: &str| required.scope.get(name).and_then(Value::as_str);
+    required.policy.as_deref().filter(|policy| *policy == POLICY)?;
+    said(PEER).zip(said(REMOTE_TASK))
+}
+
+/// Who asks, and for what: always the peer, so there is no agent to name.
+fn asked(required: &ActionRequired) -> Asked {
+    Asked::of("", None, required)
 }
 
 /// Whether what the peer shows is the question that was asked here last: it is open, its answer is on its way, or the peer took the
@@ -118,11 +135,6 @@ fn taken_over(terms: &Terms) -> Terms {
     }
 }
 
-fn subject(remote_task_id: &str, summary: String) -> PermissionSubject {
-    let name = remote_task_id.to_owned();
-    PermissionSubject { kind: SubjectKind::PeerTask, name, summary: Some(summary), arguments_digest: None }
-}
-
 /// What goes back over the channel once somebody decided an authorization that a peer asked for.
 pub(in super::super) fn returned(
     state: &SessionState,
@@ -144,19 +156,17 @@ fn crossed(
     decided_on: Side,
     scope: &Scope,
 ) -> Vec<NewEvent> {
-    let remote_task_id = delegation.peer_task.remote_task_id.as_deref();
-    let Some(remote_task_id) = remote_task_id.filter(|_| action.required.action_type == ActionType::Authorization)
-    else {
+    if action.required.action_type != ActionType::Authorization {
         return Vec::new();
-    };
-    let subject = subject(remote_task_id, action.required.prompt.clone());
+    }
+    let asked = asked(&action.required);
     let scope = scope.clone().task_id(&delegation.task_id).run_id(&delegation.run_id);
-    let resolved = crossing::resolved(subject.clone(), &action.action_id, verdict, answer);
+    let resolved = crossing::resolved(asked.subject.clone(), &action.action_id, verdict, answer);
     let resolved = resolved.map(|resolved| NewEvent::new(scope.clone(), resolved));
     let fact = ChannelPermissionReturned {
         direction: if decided_on == Side::Remote { Direction::Inbound } else { Direction::Outbound },
-        requesting_peer: peer_ref(&delegation.peer),
-        subject,
+        requesting_peer: asked.by,
+        subject: asked.subject,
         decision: crossing::decided(verdict, answer.source),
         decided_by: answer.by.to_owned(),
         decided_on,

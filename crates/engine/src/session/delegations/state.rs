@@ -53,6 +53,9 @@ pub struct Delegation {
     /// An answer that the peer has not got yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<PendingAnswer>,
+    /// The remote channel that decides what the peer asks permission for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_through: Option<ChannelId>,
     /// Nobody here wants it any more.
     #[serde(default)]
     pub cancel: bool,

@@ -4,7 +4,7 @@ use factum_model::commands::{StartTask, StartTaskResult};
 use factum_model::events::{
     DelegateKind, EdgeChange, TaskAccepted, TaskAttemptStarted, TaskDelegated, TaskQueued, TaskStarted, ThreadOrigin,
 };
-use factum_model::id::{AttemptId, RunId, TaskId, ThreadId};
+use factum_model::id::{AttemptId, ChannelId, RunId, TaskId, ThreadId};
 use factum_model::task::*;
 use factum_model::value::Part;
 use factum_model::{Fact, NewEvent, Refusal};
@@ -21,6 +21,7 @@ use crate::context::{Context, Decision, check};
 use crate::session::delegations::{link, peer_named};
 use crate::session::state::SessionState;
 use crate::session::thread_start;
+use crate::session::waiting::gave;
 
 pub fn start_task(
     state: &SessionState,
@@ -155,11 +156,21 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         if let Some(peer) = peer {
             let by = draft.context.caller.to_owned();
             draft.push(scope.clone(), delegated(DelegateKind::Peer, format!("peer:{peer}"), by));
-            let intent = link(scope, &peer, draft.context);
+            let intent = link(scope, &peer, decider(draft, &task), draft.context);
             draft.push_event(intent);
         }
     }
     Ok((run_id, attempt_id))
+}
+
+/// The channel that decides what a peer asks permission for in a run: the one of the turn whose call gave the task away, or the one
+/// that the command comes through.
+fn decider(draft: &Draft<'_, '_>, task: &Task) -> Option<ChannelId> {
+    let made_in = task.row.turn_id.as_ref();
+    match made_in.and_then(|turn_id| gave(draft.state, turn_id, &task.row.task_id)) {
+        Some(turn) => turn.decided_through.clone(),
+        None => draft.context.decider(),
+    }
 }
 
 /// No attempt begins below a task that is being cancelled, whoever asks for it.

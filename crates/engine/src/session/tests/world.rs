@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::invariants::{Watch, check_invariants};
 use super::story::story;
 use crate::session::*;
-use crate::{Context, Decision, IndexChange, Limits};
+use crate::{Context, Decision, IndexChange, Limits, Through};
 
 pub(in crate::session) const ACCOUNT: &str = "acme";
 pub(in crate::session) const CALLER: &str = "agent://alice";
@@ -48,6 +48,8 @@ pub(in crate::session) struct World {
     pub limits: Limits,
     /// Who gives the commands that follow.
     pub caller: &'static str,
+    /// The remote channel that the commands that follow come through, if any.
+    pub through: Option<Through>,
     /// The idempotency key of the commands that follow, if any.
     pub key: Option<&'static str>,
     /// What the agent does first with a turn, if that is known.
@@ -66,6 +68,7 @@ impl World {
             now: at(0),
             limits: Limits::default(),
             caller: CALLER,
+            through: None,
             key: None,
             opening: None,
             ids: Counted::default(),
@@ -91,7 +94,7 @@ impl World {
             ids: &mut self.ids,
             caller: self.caller,
             account: ACCOUNT,
-            through: None,
+            through: self.through.as_ref(),
             limits: &self.limits,
             prelude: u64::from(self.key.is_some()),
             opening: &opening,

@@ -1,6 +1,7 @@
 //! Tasks that a peer does, over restarts, cuts and lost answers: nothing is done twice, nothing is lost, and what is not
 //! known is said.
 
+mod bound;
 mod channels;
 mod fake;
 mod kinds;

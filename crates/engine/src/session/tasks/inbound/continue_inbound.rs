@@ -58,7 +58,7 @@ pub fn continue_inbound(
             };
             resolve(state, shell, action, verdict, &answer, context, &mut events);
             if is_permission(action) {
-                events.extend(permission_returned(shell, link, action, &answer, verdict, Side::Remote));
+                events.extend(permission_returned(state, link, action, &answer, verdict, Side::Remote));
             }
             actions_changed(state, turn_id, context, &mut events);
             attach(&mut events, message);

@@ -19,7 +19,6 @@ mod tests;
 pub use begin::{Incoming, Received, begin_inbound};
 pub(in super::super) use bridge::decided_here;
 pub(super) use bridge::forward_permissions;
-pub(crate) use bridge::{requesting, subject};
 pub use continue_inbound::continue_inbound;
 pub(super) use follow_up::follow_up;
 pub(in super::super) use links::apply;
