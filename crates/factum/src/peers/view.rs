@@ -27,11 +27,15 @@ pub(super) fn of_update(peer: &Peer, update: &TaskStatusUpdateEvent) -> PeerView
 fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus, native_status: String) -> PeerView {
     let (ours, recovery) = meaning(&status.state);
     let asks = matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization);
+    let terms = status.message.as_ref().filter(|_| asks).map(terms).unwrap_or_default();
     let question = || {
         let message = status.message.as_ref().map(|message| message.message_id.clone());
-        // A message without an id tells nothing apart.
-        message.filter(|id| !id.is_empty()).or_else(|| status.timestamp.map(|at| at.to_rfc3339()))
+        // Who names the action that is open says best which question it is: not every form of A2A has a place for the message's
+        // id. A message without an id tells nothing apart.
+        let named = terms.action_id.clone().or(message.filter(|id| !id.is_empty()));
+        named.or_else(|| status.timestamp.map(|at| at.to_rfc3339()))
     };
+    let question = asks.then(question).flatten();
     let streaming = peer.card().streaming;
     PeerView {
         remote: Remote {
@@ -44,8 +48,8 @@ fn of_status(peer: &Peer, task_id: &str, context_id: &str, status: &NativeStatus
         delivery: if streaming { DeliveryMechanism::Subscription } else { DeliveryMechanism::Polling },
         card: Some(peer.card().url.clone()),
         message: status.message.as_ref().map(words).filter(|words| !words.is_empty()),
-        question: asks.then(question).flatten(),
-        terms: status.message.as_ref().filter(|_| asks).map(terms).unwrap_or_default(),
+        question,
+        terms,
         artifacts: Vec::new(),
         whole: false,
         rejected: status.state == TaskState::Rejected,

@@ -117,8 +117,16 @@ pub(in super::super) fn stands(delegation: &Delegation, news: &PeerNews, now: Ti
         return false;
     }
     // One that waits and says nothing shows what it showed before: some take the words out of the status once they are answered.
-    let another = news.message.is_some() && news.question.as_deref().unwrap_or_default() != asked;
+    let shown = news.question.as_deref().unwrap_or_default();
+    let another = news.message.is_some() && shown != asked && !are_times(shown, asked, delegation);
     !another && delegation.answered_at.is_none_or(|at| now.duration_since(at) < TAKEN_UP_MAX)
+}
+
+/// Whether both are known by the time of their status only, and nothing was answered yet. Some peers tell the time anew whenever
+/// they are asked, so until then it tells no questions apart.
+fn are_times(shown: &str, asked: &str, delegation: &Delegation) -> bool {
+    let is_time = |name: &str| name.parse::<Timestamp>().is_ok();
+    delegation.answered_at.is_none() && is_time(shown) && is_time(asked)
 }
 
 /// What of a peer's terms is kept: all of it, unless it is more than anybody asks for.

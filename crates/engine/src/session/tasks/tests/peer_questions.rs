@@ -217,6 +217,20 @@ fn a_question_that_takes_the_place_of_another_is_asked_in_its_own_words() {
 }
 
 #[test]
+fn a_time_that_moves_is_no_other_question_before_there_is_an_answer() {
+    let (first, later) = ("2026-01-01T00:00:00+00:00", "2026-01-01T00:00:05+00:00");
+    let mut board = given(json!({}));
+    see(&mut board, &asks(first, Some("which?")));
+    let action_id = open_action(&board);
+    see(&mut board, &asks(later, Some("which?")));
+    assert_eq!((open_action(&board), superseded(&board)), (action_id.clone(), 0));
+    respond(&mut board, action_id.clone(), "blue");
+    see(&mut board, &Observed::Answered { action_id, text: "blue".to_owned() });
+    see(&mut board, &asks(later, Some("which?")));
+    assert!(is_asked(&board), "behind an answer it tells them apart");
+}
+
+#[test]
 fn a_question_that_was_withdrawn_and_comes_back_is_asked_again() {
     let mut board = given(json!({}));
     see(&mut board, &asks("q1", Some("which?")));
