@@ -8,6 +8,7 @@ use a2a::TaskState;
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
+use crate::dialect::CANCELLED;
 
 /// 0.3's word and 1.0's for each state.
 const STATES: [(&str, &str, TaskState); 9] = [
@@ -21,9 +22,6 @@ const STATES: [(&str, &str, TaskState); 9] = [
     ("auth-required", "TASK_STATE_AUTH_REQUIRED", TaskState::AuthRequired),
     ("unknown", "TASK_STATE_UNSPECIFIED", TaskState::Unspecified),
 ];
-
-/// How the protocol buffers of 0.3 spell the one state that 1.0 spells otherwise.
-const CANCELLED: &str = "TASK_STATE_CANCELLED";
 
 pub(super) fn state_to(state: &TaskState) -> &'static str {
     STATES.iter().find(|(_, _, known)| known == state).map_or("unknown", |(old, _, _)| old)

@@ -98,9 +98,12 @@ fn status(of: &TaskStatus) -> Value {
     }))
 }
 
-/// 1.0's names, but for the one that was spelled in another way.
+/// How the protocol buffers of 0.3 spell the one state that 1.0 spells otherwise.
+pub(crate) const CANCELLED: &str = "TASK_STATE_CANCELLED";
+
+/// 1.0's names, but for that one.
 fn state(of: &TaskState) -> Value {
-    if *of == TaskState::Canceled { "TASK_STATE_CANCELLED".into() } else { json!(of) }
+    if *of == TaskState::Canceled { CANCELLED.into() } else { json!(of) }
 }
 
 fn message(of: &Message) -> Value {

@@ -11,6 +11,7 @@ mod v1_0;
 
 use a2a::{A2AError, StreamResponse};
 
+pub(crate) use http_0_3::CANCELLED;
 pub use http_0_3::push_params_0_3;
 pub use query::{get_task, list_push_configs, list_tasks};
 

@@ -5,6 +5,7 @@ use a2a::{A2AError, GetTaskRequest, ListTaskPushNotificationConfigsRequest, List
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::http_0_3::CANCELLED;
 use crate::operation::Operation;
 use crate::params::Violations;
 
@@ -81,8 +82,8 @@ impl<'a> Reader<'a> {
     }
 
     fn state(&mut self, name: &str) -> Option<TaskState> {
-        // 0.3 answers with another spelling of one of them.
-        let of_1_0 = |text: &str| if text == "TASK_STATE_CANCELLED" { "TASK_STATE_CANCELED" } else { text }.to_owned();
+        // What 0.3 is answered with, it may ask for.
+        let of_1_0 = |text: &str| if text == CANCELLED { "TASK_STATE_CANCELED" } else { text }.to_owned();
         self.read(name, |text| as_json(Value::String(of_1_0(text))), &format!("must be one of {STATES}"))
     }
 
