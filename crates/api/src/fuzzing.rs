@@ -29,12 +29,12 @@ pub fn a2a_params(dialect: a2a::Dialect, name: a2a::Name, params: &str) -> Resul
     dialect.read(name, Some(params), a2a::Around::default())
 }
 
-/// A request that is read right from its connection: the name of its command, its headers, and where its body begins and ends.
+/// A request that is read right from its connection: its path, its headers, and where its body begins and ends.
 pub fn plain_request(bytes: &[u8]) -> Option<(String, http::HeaderMap, std::ops::Range<usize>)> {
     let mut headers = http::HeaderMap::new();
     let head = crate::direct::look(bytes, &mut headers, TransportLimits::default().body_bytes_max)?;
-    let command = String::from_utf8_lossy(&bytes[head.command.clone()]).into_owned();
-    Some((command, headers, head.body()))
+    let path = String::from_utf8_lossy(&bytes[head.path.clone()]).into_owned();
+    Some((path, headers, head.body()))
 }
 
 /// A server that listens nowhere.

@@ -13,7 +13,7 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
@@ -21,7 +21,8 @@ use tower::ServiceExt;
 use crate::a2a::{self, A2aOptions, Setup};
 use crate::auth::{AuthOptions, Authenticator};
 use crate::authority::name_host;
-use crate::direct;
+use crate::body::AnyBody;
+use crate::direct::{self, Asked, Left, Line, Rewound};
 use crate::http::{command, direct_command};
 use crate::limits::TransportLimits;
 use crate::metrics::{Metrics, Sample, Source, runtime_source};
@@ -86,10 +87,9 @@ impl Server {
     /// the runtime begins to close, which this does first.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
         let Server { listener, state } = self;
-        let app = router(state.clone());
         let slots = Arc::new(Semaphore::new(state.limits.connections_max));
         let graceful = GracefulShutdown::new();
-        let builder = Arc::new(builder(&state.limits));
+        let door = Arc::new(Door { app: router(state.clone()), builder: builder(&state.limits), state: state.clone() });
         let mut sweep = tokio::time::interval(RATE_SWEEP);
         tokio::pin!(shutdown);
         loop {
@@ -102,19 +102,8 @@ impl Server {
                 accepted = accept(&listener, &slots) => accepted,
             };
             let place = Place::new((state.metrics.connection(), slot));
-            let (app, state, builder, watcher) = (app.clone(), state.clone(), builder.clone(), graceful.watcher());
-            tokio::spawn(async move {
-                let Some(rest) = direct::serve(&state, peer.ip(), stream).await else { return };
-                let service = service(app, state, peer.ip(), place.clone());
-                // A task of its own, so that a connection has the room of the one or of the other, never of both.
-                tokio::spawn(async move {
-                    let connection = builder.serve_connection_with_upgrades(TokioIo::new(rest), service);
-                    if let Err(error) = watcher.watch(connection.into_owned()).await {
-                        tracing::debug!(%peer, %error, "a connection ended badly");
-                    }
-                    drop(place);
-                });
-            });
+            let guest = Guest { door: door.clone(), peer, place, watcher: graceful.watcher() };
+            guest.attend(Line::new(stream));
         }
         drop(listener);
         state.runtime.begin_close();
@@ -161,49 +150,85 @@ fn builder(limits: &TransportLimits) -> Builder<TokioExecutor> {
     builder
 }
 
-/// What answers the requests of one connection.
-fn service(
-    app: Router,
+/// What answers requests, the same for all connections.
+struct Door {
     state: Arc<State>,
-    peer: IpAddr,
-    place: Place,
-) -> impl hyper::service::Service<
-    Request<Incoming>,
-    Response = Response,
-    Error = Infallible,
-    Future = impl Future<Output = Result<Response, Infallible>> + Send,
-> {
-    hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        name_host(&mut request);
-        let (app, state, place) = (app.clone(), state.clone(), place.clone());
-        // Boxed, so that a connection that only listens does not keep the room that a command needs.
-        async move {
-            if direct_command(request.method(), request.uri().path()).is_some() {
-                return Ok(Box::pin(direct(&state, peer, request)).await);
-            }
-            if request.method() == http::Method::POST && request.uri().path() == "/a2a" {
-                let (head, body) = request.into_parts();
-                return Ok(Box::pin(a2a::endpoint(&state, &head, peer, body)).await);
-            }
-            Box::pin(routed(app, peer, place, request)).await
-        }
-    })
+    app: Router,
+    builder: Builder<TokioExecutor>,
 }
 
-async fn direct(state: &State, peer: IpAddr, request: Request<Incoming>) -> Response {
+/// Somebody who is connected.
+struct Guest {
+    door: Arc<Door>,
+    peer: SocketAddr,
+    place: Place,
+    /// The server is not closed before all of them are gone.
+    watcher: Watcher,
+}
+
+impl Guest {
+    /// Serves a connection to its end. Each way of doing that is a task of its own, so that a connection has the room of the
+    /// one or of the other, never of all.
+    fn attend(self, line: Line) {
+        tokio::spawn(async move {
+            match direct::serve(&self.door.state, self.peer.ip(), line).await {
+                Left::Gone => {}
+                Left::Asked(asked) => self.answer(asked),
+                Left::NotOurs(rest) => self.leave_to_hyper(rest),
+            }
+        });
+    }
+
+    fn answer(self, asked: Asked) {
+        tokio::spawn(async move {
+            let Self { door, peer, place, .. } = &self;
+            let line = asked.answer(&door.state, |request| door.answer(peer.ip(), place, request)).await;
+            if let Some(line) = line {
+                self.attend(line);
+            }
+        });
+    }
+
+    fn leave_to_hyper(self, rest: Rewound) {
+        let Self { door, peer, place, watcher } = self;
+        tokio::spawn(async move {
+            let served = door.clone();
+            let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+                name_host(&mut request);
+                let (door, place) = (served.clone(), place.clone());
+                async move { Ok::<_, Infallible>(door.answer(peer.ip(), &place, request).await) }
+            });
+            let connection = door.builder.serve_connection_with_upgrades(TokioIo::new(rest), service);
+            if let Err(error) = watcher.watch(connection.into_owned()).await {
+                tracing::debug!(%peer, %error, "a connection ended badly");
+            }
+        });
+    }
+}
+
+impl Door {
+    /// Answers one request. Boxed, so that a connection that only listens does not keep the room that a command needs.
+    async fn answer<B: AnyBody + 'static>(&self, peer: IpAddr, place: &Place, request: Request<B>) -> Response {
+        if direct_command(request.method(), request.uri().path()).is_some() {
+            return Box::pin(direct(&self.state, peer, request)).await;
+        }
+        if request.method() == http::Method::POST && request.uri().path() == "/a2a" {
+            let (head, body) = request.into_parts();
+            return Box::pin(a2a::endpoint(&self.state, &head, peer, body)).await;
+        }
+        Box::pin(routed(self.app.clone(), peer, place.clone(), request)).await
+    }
+}
+
+async fn direct<B: AnyBody>(state: &State, peer: IpAddr, request: Request<B>) -> Response {
     let (head, body) = request.into_parts();
     let name = direct_command(&head.method, head.uri.path()).unwrap_or_default();
     command(state, name, &head.headers, peer, body).await
 }
 
 /// The router, told where the request comes from.
-async fn routed(
-    app: Router,
-    peer: IpAddr,
-    place: Place,
-    mut request: Request<Incoming>,
-) -> Result<Response, Infallible> {
+async fn routed<B: AnyBody + 'static>(app: Router, peer: IpAddr, place: Place, mut request: Request<B>) -> Response {
     request.extensions_mut().insert(Peer(peer));
     request.extensions_mut().insert(place);
-    app.oneshot(request).await
+    app.oneshot(request).await.unwrap_or_else(|never| match never {})
 }

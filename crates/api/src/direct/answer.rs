@@ -19,7 +19,7 @@ pub(super) struct Answer {
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
-    /// Whether the body is whole, so that its length can be told.
+    /// Whether the body is whole, so that its length can be told. Otherwise it follows in chunks.
     whole: bool,
     text: Vec<u8>,
     date: Date,
@@ -70,7 +70,9 @@ impl Answer {
             line(text, name.as_str(), value.as_bytes());
         }
         // RFC 9110 §8.6: no length where there is no content.
-        if *whole && *status != StatusCode::NO_CONTENT {
+        if !*whole {
+            line(text, "transfer-encoding", b"chunked");
+        } else if *status != StatusCode::NO_CONTENT {
             line(text, "content-length", body.len().to_string().as_bytes());
         }
         if close {
@@ -118,8 +120,8 @@ impl Date {
     }
 }
 
-/// Whether an A2A request may ask for a stream: then its connection is better off with hyper, which goes on with it behind the
-/// stream. A method in disguise (`\u0053tream`) is answered all the same.
+/// Whether an A2A request may ask for a stream, which then has a task of its own. A method in disguise (`\u0053tream`) is
+/// answered all the same, and only takes more room than it had to.
 pub(super) fn may_stream(body: &[u8]) -> bool {
     ["tream", "ubscribe"].iter().any(|word| memchr::memmem::find(body, word.as_bytes()).is_some())
 }
@@ -162,7 +164,7 @@ mod tests {
         let rest = answer.response(Response::new(Body::from_stream(frames))).await;
         let rest = rest.expect("a stream").collect().await.unwrap().to_bytes();
         assert_eq!(rest, "ab");
-        let expected = "HTTP/1.1 200 OK\r\nconnection: close\r\ndate: Fri, 02 Jan 2026 03:04:05 GMT\r\n\r\n";
-        assert_eq!(text(&mut answer, true), expected);
+        let expected = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ndate: Fri, 02 Jan 2026 03:04:05 GMT\r\n\r\n";
+        assert_eq!(text(&mut answer, false), expected);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 
 use crate::http::direct_command;
 
@@ -13,25 +13,39 @@ const HEADERS_MAX: usize = 32;
 
 pub(super) const A2A: &str = "/a2a";
 const RPC: &str = "/rpc";
+const COMMANDS: &str = "/v1/";
 
 /// The head of a request that is answered here.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(super) route: Route,
-    /// Where the name of the command stands; empty for other routes.
-    pub(crate) command: Range<usize>,
+    /// Where the path stands.
+    pub(crate) path: Range<usize>,
     len: usize,
     body_len: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Route {
+    Here(Here),
+    /// The router knows.
+    Router(Method, Uri),
+}
+
+/// What needs no router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Here {
     Command,
     Rpc,
     A2a,
 }
 
 impl Head {
+    /// Where the name of a command stands.
+    pub(super) fn command(&self) -> Range<usize> {
+        self.path.start + COMMANDS.len()..self.path.end
+    }
+
     pub(crate) fn body(&self) -> Range<usize> {
         self.len..self.end()
     }
@@ -47,32 +61,41 @@ pub(crate) fn look(bytes: &[u8], headers: &mut HeaderMap, body_bytes_max: usize)
     let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut room);
     let httparse::Status::Complete(len) = request.parse(bytes).ok()? else { return None };
-    if request.method? != "POST" || request.version? != 1 {
+    if request.version? != 1 {
         return None;
     }
     let path = request.path?;
-    let (route, command) = route(path)?;
-    let body_len = fill(headers, request.headers)?;
+    let route = route(request.method?, path)?;
+    let body_len = match (fill(headers, request.headers)?, &route) {
+        (None | Some(0), Route::Router(Method::GET, _)) => 0,
+        (_, Route::Router(Method::GET, _)) => return None,
+        (length, _) => length?,
+    };
     if body_len > body_bytes_max {
         return None;
     }
     let at = path.as_ptr().addr() - bytes.as_ptr().addr();
-    Some(Head { route, command: at + command.start..at + command.end, len, body_len })
+    Some(Head { route, path: at..at + path.len(), len, body_len })
 }
 
-fn route(path: &str) -> Option<(Route, Range<usize>)> {
+fn route(method: &str, path: &str) -> Option<Route> {
+    let method = match method {
+        "POST" => Method::POST,
+        "GET" => Method::GET,
+        _ => return None,
+    };
     match path {
-        A2A => Some((Route::A2a, 0..0)),
-        RPC => Some((Route::Rpc, 0..0)),
-        _ => {
-            let name = direct_command(&Method::POST, path).filter(|name| !name.is_empty())?;
-            Some((Route::Command, path.len() - name.len()..path.len()))
-        }
+        A2A if method == Method::POST => Some(Route::Here(Here::A2a)),
+        RPC if method == Method::POST => Some(Route::Here(Here::Rpc)),
+        _ if direct_command(&method, path).is_some_and(|name| !name.is_empty()) => Some(Route::Here(Here::Command)),
+        _ if path.starts_with('/') => Some(Route::Router(method, path.parse().ok()?)),
+        _ => None,
     }
 }
 
-/// Takes the headers over; gives the length of the body, or `None` where one of them asks for more than is done here.
-fn fill(headers: &mut HeaderMap, given: &[httparse::Header<'_>]) -> Option<usize> {
+/// Takes the headers over; gives the length of the body, if they tell, or `None` where one of them asks for more than is
+/// done here.
+fn fill(headers: &mut HeaderMap, given: &[httparse::Header<'_>]) -> Option<Option<usize>> {
     headers.clear();
     let mut body_len = None;
     for header in given {
@@ -89,7 +112,7 @@ fn fill(headers: &mut HeaderMap, given: &[httparse::Header<'_>]) -> Option<usize
         }
         headers.append(name, HeaderValue::from_bytes(header.value).ok()?);
     }
-    body_len
+    Some(body_len)
 }
 
 fn length(digits: &[u8]) -> Option<usize> {
@@ -103,24 +126,37 @@ mod tests {
 
     fn looked(text: &str) -> Option<(Route, String, String)> {
         let head = look(text.as_bytes(), &mut HeaderMap::new(), 100)?;
-        Some((head.route, text[head.command.clone()].to_owned(), text.get(head.body()).unwrap_or("?").to_owned()))
+        let command = if head.route == Route::Here(Here::Command) { &text[head.command()] } else { "" };
+        let body = text.get(head.body()).unwrap_or("?").to_owned();
+        Some((head.route, command.to_owned(), body))
     }
 
     #[test]
     fn a_plain_request_is_ours() {
+        let here = Route::Here;
+        let other = |method: Method, path: &'static str| Route::Router(method, Uri::from_static(path));
         for (text, route, command, body) in [
-            ("POST /v1/get_task HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", Route::Command, "get_task", "{}"),
+            ("POST /v1/get_task HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", here(Here::Command), "get_task", "{}"),
             (
                 "POST /v1/channels/publish HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\nPOST",
-                Route::Command,
+                here(Here::Command),
                 "channels/publish",
                 "",
             ),
-            ("POST /rpc HTTP/1.1\r\nConnection: Keep-Alive\r\ncontent-length: 2\r\n\r\n[]", Route::Rpc, "", "[]"),
-            ("POST /a2a HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}x", Route::A2a, "", "{}"),
-            ("\r\nPOST /v1/ping HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", Route::Command, "ping", "{}"),
+            ("POST /rpc HTTP/1.1\r\nConnection: Keep-Alive\r\ncontent-length: 2\r\n\r\n[]", here(Here::Rpc), "", "[]"),
+            ("POST /a2a HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}x", here(Here::A2a), "", "{}"),
+            ("\r\nPOST /v1/ping HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", here(Here::Command), "ping", "{}"),
             // The body has not arrived yet.
-            ("POST /rpc HTTP/1.1\r\ncontent-length: 100\r\n\r\n", Route::Rpc, "", "?"),
+            ("POST /rpc HTTP/1.1\r\ncontent-length: 100\r\n\r\n", here(Here::Rpc), "", "?"),
+            ("GET /v1/feed?from=1 HTTP/1.1\r\n\r\nGET", other(Method::GET, "/v1/feed?from=1"), "", ""),
+            ("GET /rpc HTTP/1.1\r\ncontent-length: 0\r\n\r\n", other(Method::GET, "/rpc"), "", ""),
+            (
+                "POST /v1/channels/stream HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}",
+                other(Method::POST, "/v1/channels/stream"),
+                "",
+                "{}",
+            ),
+            ("POST /v1/ HTTP/1.1\r\ncontent-length: 0\r\n\r\n", other(Method::POST, "/v1/"), "", ""),
         ] {
             assert_eq!(looked(text), Some((route, command.to_owned(), body.to_owned())), "{text}");
         }
@@ -130,13 +166,14 @@ mod tests {
     fn whatever_could_mean_more_is_not_ours() {
         let with = |header: &str| format!("POST /v1/get_task HTTP/1.1\r\ncontent-length: 2\r\n{header}\r\n\r\n{{}}");
         let others = [
-            "GET /v1/get_task HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            "HEAD /v1/feed HTTP/1.1\r\n\r\n".to_owned(),
+            "GET /v1/feed HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}".to_owned(),
+            "GET /v1/feed HTTP/1.0\r\n\r\n".to_owned(),
+            "GET /rpc HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n".to_owned(),
+            "GET http://localhost/v1/feed HTTP/1.1\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.0\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\n\r\n".to_owned(),
-            "POST /v1/get_task?x HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "POST http://localhost/v1/get_task HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
-            "POST /v1/channels/stream HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
-            "POST /v1/ HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\ncontent-length: 101\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n".to_owned(),
             "POST /v1/get_task HTTP/1.1\r\ncontent-length: +2\r\n\r\n{}".to_owned(),

@@ -1,12 +1,15 @@
-//! Commands right from an HTTP/1.1 connection, without the machinery for everything else that HTTP can be.
+//! Requests right from an HTTP/1.1 connection, without the machinery for everything else that HTTP can be.
 //!
-//! Almost every request is one small `POST`, sent whole and answered whole, over a connection that stays open. Those are read
-//! here, with the parser that hyper has, carried out, and answered in one write. Everything else is left to hyper, together
-//! with the bytes that were read: another method or path, a query, a body without a length or a large one, `Expect`,
-//! an upgrade, HTTP/2, and whatever is malformed, comes in pieces or comes slowly. A connection that is hyper's stays hyper's.
+//! Almost every request is one small `POST`, sent whole and answered whole, over a connection that stays open; or a `GET` whose
+//! answer is a stream of events, for days. Those are read here, with the parser that hyper has. Commands are carried out and
+//! answered in one write; other paths, and what may be a stream, are left to the router, in a task of its own that has room
+//! for no more than that. Everything else is left to hyper, together with the bytes that were read: another method, a body without a
+//! length or a large one, `Expect`, an upgrade, HTTP/2, and whatever is malformed, comes in pieces or comes slowly. A
+//! connection that is hyper's stays hyper's.
 //!
 //! ```text
 //!   accept ──► here: look ──► carry out ──► write ──► look …
+//!                     ├── not a command ──► the router ──► write, or send chunks ──► look …
 //!                     └── not ours ──► hyper, from the first byte of that request on
 //! ```
 //!
@@ -15,22 +18,22 @@
 
 mod alarm;
 mod answer;
+mod asked;
 mod head;
+mod line;
 mod rewound;
 
-use std::io;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::a2a;
@@ -38,27 +41,36 @@ use crate::http::{called, rpc_body};
 use crate::state::State;
 use alarm::Alarm;
 use answer::{Answer, Ended};
+pub(crate) use asked::Asked;
 #[cfg(feature = "fuzzing")]
 pub(crate) use head::look;
-use head::{Head, Route};
+use head::{Head, Here, Route};
+pub(crate) use line::Line;
 pub(crate) use rewound::Rewound;
 
 /// Room for a request. As much as hyper makes for itself, so that what is left of one is used by the other.
 const READ_BYTES: usize = 8 << 10;
-/// What a client may send ahead while an answer is under way. More waits in the system's buffers.
-const AHEAD_BYTES_MAX: usize = 64 << 10;
 /// How long the rest of a request may take that has begun to arrive. Whoever is slower is hyper's.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Buffers that grew beyond this are not kept between requests.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
-/// Serves a connection until it ends, or gives it back with what was read and not answered.
-pub(crate) async fn serve(state: &Arc<State>, peer: IpAddr, stream: TcpStream) -> Option<Rewound> {
+/// What becomes of a connection that is not served here any further.
+pub(crate) enum Left {
+    /// It has ended.
+    Gone,
+    /// The router is asked for something.
+    Asked(Asked),
+    /// For hyper, with what was read and not answered.
+    NotOurs(Rewound),
+}
+
+/// Serves a connection as long as it asks for commands.
+pub(crate) async fn serve(state: &Arc<State>, peer: IpAddr, line: Line) -> Left {
     let mut connection = Connection {
         state,
         peer,
-        stream,
-        read: BytesMut::new(),
+        line,
         headers: HeaderMap::new(),
         answer: Answer::default(),
         alarm: Alarm::new(),
@@ -66,18 +78,15 @@ pub(crate) async fn serve(state: &Arc<State>, peer: IpAddr, stream: TcpStream) -
     };
     match connection.next().await {
         // Boxed: whoever only listens never needs the room of a command.
-        Next::Ours(head) => Box::pin(connection.serve(head)).await,
-        Next::NotOurs => Some(connection.rewound()),
-        Next::Gone => None,
+        Next::Ours(head, here) => Box::pin(connection.serve(head, here)).await,
+        other => connection.left(other),
     }
 }
 
 struct Connection<'a> {
     state: &'a Arc<State>,
     peer: IpAddr,
-    stream: TcpStream,
-    /// What has arrived and is not answered.
-    read: BytesMut,
+    line: Line,
     /// Those of the request at hand; kept for their room.
     headers: HeaderMap,
     answer: Answer,
@@ -86,78 +95,94 @@ struct Connection<'a> {
 }
 
 enum Next {
-    Ours(Head),
+    Ours(Head, Here),
+    /// For the router; its answer may be a stream.
+    Routed(Head),
     NotOurs,
     /// The client has left, or is to leave.
     Gone,
 }
 
 impl Connection<'_> {
-    async fn serve(mut self, mut head: Head) -> Option<Rewound> {
+    async fn serve(mut self, mut head: Head, mut here: Here) -> Left {
         loop {
-            self.respond(head).await.ok()?;
+            if let Err(Ended) = self.respond(&head, here).await {
+                return Left::Gone;
+            }
             match self.next().await {
-                Next::Ours(next) => head = next,
-                Next::NotOurs => return Some(self.rewound()),
-                Next::Gone => return None,
+                Next::Ours(next, at) => (head, here) = (next, at),
+                other => return self.left(other),
             }
         }
     }
 
-    fn rewound(self) -> Rewound {
-        Rewound::new(self.read.freeze(), self.stream)
+    fn left(mut self, next: Next) -> Left {
+        match next {
+            Next::Routed(head) => {
+                let body = self.line.take(head.end()).slice(head.body());
+                let body = if body.is_empty() { Body::empty() } else { Body::from(body) };
+                let (method, uri) = match head.route {
+                    Route::Here(_) => (Method::POST, Uri::from_static(head::A2A)),
+                    Route::Router(method, uri) => (method, uri),
+                };
+                let mut request = http::Request::new(body);
+                *request.method_mut() = method;
+                *request.uri_mut() = uri;
+                *request.headers_mut() = self.headers;
+                Left::Asked(Asked::new(request, self.line))
+            }
+            Next::NotOurs => Left::NotOurs(self.line.rewound()),
+            Next::Ours(..) | Next::Gone => Left::Gone,
+        }
     }
 
     /// Waits for the next request, whole.
     async fn next(&mut self) -> Next {
-        if self.read.is_empty() && !self.begun().await {
+        if self.line.read.is_empty() && !self.begun().await {
             return Next::Gone;
         }
-        let Some(head) = head::look(&self.read, &mut self.headers, self.state.limits.body_bytes_max) else {
+        let Some(head) = head::look(&self.line.read, &mut self.headers, self.state.limits.body_bytes_max) else {
             return Next::NotOurs;
         };
-        while self.read.len() < head.end() {
-            self.read.reserve(head.end() - self.read.len());
-            match tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.read)).await {
+        while self.line.read.len() < head.end() {
+            self.line.read.reserve(head.end() - self.line.read.len());
+            match tokio::time::timeout(PATIENCE, self.line.stream.read_buf(&mut self.line.read)).await {
                 Ok(Ok(1..)) => {}
                 // It is cut off, or slow. Hyper reads the same end again.
                 _ => return Next::NotOurs,
             }
         }
-        if head.route == Route::A2a && answer::may_stream(&self.read[head.body()]) {
-            Next::NotOurs
-        } else {
-            Next::Ours(head)
+        match head.route {
+            Route::Here(Here::A2a) if answer::may_stream(&self.line.read[head.body()]) => Next::Routed(head),
+            Route::Here(here) => Next::Ours(head, here),
+            Route::Router(..) => Next::Routed(head),
         }
     }
 
     /// Waits for the first bytes of a request, as long as a head may take; false where there will be none.
     async fn begun(&mut self) -> bool {
         self.alarm.set(self.state.limits.header_timeout);
-        self.read.reserve(READ_BYTES);
+        self.line.read.reserve(READ_BYTES);
         tokio::select! {
             biased;
-            read = self.stream.read_buf(&mut self.read) => matches!(read, Ok(1..)),
+            read = self.line.stream.read_buf(&mut self.line.read) => matches!(read, Ok(1..)),
             () = &mut self.closing => false,
             () = self.alarm.ring() => false,
         }
     }
 
     /// Carries a request out and answers it. An error ends the connection.
-    async fn respond(&mut self, head: Head) -> Result<(), Ended> {
-        let request = self.read.split_to(head.end()).freeze();
-        let Self { state, peer, stream, read, headers, answer, .. } = self;
+    async fn respond(&mut self, head: &Head, here: Here) -> Result<(), Ended> {
+        let request = self.line.read.split_to(head.end()).freeze();
+        let Self { state, peer, line, headers, answer, .. } = self;
         let rest = {
-            let work = pin!(carry_out(state, *peer, headers, &head, &request, answer));
-            unless_gone(stream, read, work).await.ok_or(Ended)?
+            let work = pin!(carry_out(state, *peer, headers, (head, here), &request, answer));
+            line.unless_gone(work).await.ok_or(Ended)?
         };
         let closing = state.runtime.closing().is_cancelled();
-        let text = answer.finish(state.runtime.now(), closing || rest.is_some());
-        let within = tokio::time::timeout(state.limits.request_timeout, send(stream, text));
-        within.await.map_err(|_| Ended)?.map_err(|_| Ended)?;
+        line.send(answer.finish(state.runtime.now(), closing), state.limits.request_timeout).await?;
         if let Some(rest) = rest {
-            unless_gone(stream, read, pin!(forward(stream, rest))).await;
-            return Err(Ended);
+            line.forward(rest).await?;
         }
         self.shrink();
         if closing { Err(Ended) } else { Ok(()) }
@@ -165,8 +190,8 @@ impl Connection<'_> {
 
     /// Lets go of what one large request or answer took.
     fn shrink(&mut self) {
-        if self.read.is_empty() && self.read.capacity() > KEPT_BYTES_MAX {
-            self.read = BytesMut::new();
+        if self.line.read.is_empty() && self.line.read.capacity() > KEPT_BYTES_MAX {
+            self.line.read = BytesMut::new();
         }
         self.answer.shrink(KEPT_BYTES_MAX);
     }
@@ -177,14 +202,14 @@ async fn carry_out(
     state: &Arc<State>,
     peer: IpAddr,
     headers: &mut HeaderMap,
-    head: &Head,
+    (head, here): (&Head, Here),
     request: &Bytes,
     answer: &mut Answer,
-) -> Option<axum::body::Body> {
+) -> Option<Body> {
     let body = request.slice(head.body());
-    let response = match head.route {
-        Route::Command => {
-            let name = std::str::from_utf8(&request[head.command.clone()]).unwrap_or_default();
+    let response = match here {
+        Here::Command => {
+            let name = std::str::from_utf8(&request[head.command()]).unwrap_or_default();
             match called(state, name, headers, peer, &body).await {
                 Ok(result) => {
                     answer.json(result.get());
@@ -194,8 +219,8 @@ async fn carry_out(
             }
         }
         // Boxed: a connection must not always have the room that these need.
-        Route::Rpc => Box::pin(rpc_body(state, headers, peer, Full::new(body))).await,
-        Route::A2a => Box::pin(asked_over_a2a(state, headers, peer, body)).await,
+        Here::Rpc => Box::pin(rpc_body(state, headers, peer, Full::new(body))).await,
+        Here::A2a => Box::pin(asked_over_a2a(state, headers, peer, body)).await,
     };
     answer.response(response).await
 }
@@ -208,51 +233,4 @@ async fn asked_over_a2a(state: &Arc<State>, headers: &mut HeaderMap, peer: IpAdd
     let response = a2a::endpoint(state, &head, peer, Full::new(body)).await;
     *headers = head.headers;
     response
-}
-
-/// Drives `work` until it is done; `None` where its client leaves meanwhile. Nobody works on for somebody who does not listen.
-/// It is pinned where it was made: the future of a command is some kilobytes, and would be moved for each.
-async fn unless_gone<T>(
-    stream: &TcpStream,
-    read: &mut BytesMut,
-    mut work: Pin<&mut impl Future<Output = T>>,
-) -> Option<T> {
-    std::future::poll_fn(|context| {
-        if let Poll::Ready(done) = work.as_mut().poll(context) {
-            return Poll::Ready(Some(done));
-        }
-        while read.len() < AHEAD_BYTES_MAX {
-            if stream.poll_read_ready(context).is_pending() {
-                break;
-            }
-            match stream.try_read_buf(read) {
-                Ok(1..) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Ok(0) | Err(_) => return Poll::Ready(None),
-            }
-        }
-        Poll::Pending
-    })
-    .await
-}
-
-async fn send(stream: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match stream.try_write(bytes) {
-            Ok(sent) => bytes = &bytes[sent..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => stream.writable().await?,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// An answer whose length nobody knows ends with its connection.
-async fn forward(stream: &TcpStream, mut body: axum::body::Body) {
-    while let Some(Ok(frame)) = body.frame().await {
-        let Some(data) = frame.data_ref() else { continue };
-        if send(stream, data).await.is_err() {
-            return;
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Plain requests are read right from their connection and all others by hyper. Nobody can tell which of the two it was: same
 //! status, same headers, same body. And nothing is lost where one takes over from the other.
 
-use factum_testkit::{Server, within};
+use factum_testkit::{Client, Server, within};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -26,17 +26,43 @@ impl Wire {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// The next answer: its head, and its body by the length that the head tells.
+    /// The next answer: its head, and its body by the length that the head tells, or by its chunks.
     async fn answer(&mut self) -> (String, String) {
-        let mut text = Vec::new();
-        while !text.ends_with(b"\r\n\r\n") {
-            text.push(within("a head", self.0.read_u8()).await.expect("an answer"));
+        let head = self.until("\r\n\r\n").await;
+        if head.contains("\r\ntransfer-encoding: chunked\r\n") {
+            let mut body = String::new();
+            loop {
+                let chunk = self.chunk().await;
+                if chunk.is_empty() {
+                    return (head, body);
+                }
+                body += &chunk;
+            }
         }
-        let head = String::from_utf8(text).unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-        within("a body", self.0.read_exact(&mut body)).await.unwrap();
-        (head, String::from_utf8(body).unwrap())
+        let body = self.exactly(length.map_or(0, |length| length.parse().unwrap())).await;
+        (head, body)
+    }
+
+    async fn chunk(&mut self) -> String {
+        let length = self.until("\r\n").await;
+        let data = self.exactly(usize::from_str_radix(length.trim_end(), 16).expect("the length of a chunk")).await;
+        assert_eq!(self.exactly(2).await, "\r\n");
+        data
+    }
+
+    async fn until(&mut self, end: &str) -> String {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            text.push(within("a line", self.0.read_u8()).await.expect("an answer"));
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    async fn exactly(&mut self, length: usize) -> String {
+        let mut bytes = vec![0; length];
+        within("a body", self.0.read_exact(&mut bytes)).await.unwrap();
+        String::from_utf8(bytes).unwrap()
     }
 
     /// Everything until the server closes.
@@ -116,15 +142,82 @@ async fn a_connection_goes_from_one_reader_to_the_other_without_losing_a_byte() 
 }
 
 #[tokio::test]
-async fn a_stream_that_was_asked_for_in_disguise_is_a_stream_all_the_same() {
+async fn both_readers_ask_the_router_for_the_same() {
     let (_dir, server) = dev().await;
-    let mut wire = Wire::open(&server).await;
+    let session = server.http(None).call("create_session", json!({})).await.unwrap();
+    let events = format!("/v1/sessions/{}/events", session["session_id"].as_str().unwrap());
+    let get = |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+    let paths = [
+        ("/healthz", ""),
+        ("/readyz", "Connection: keep-alive\r\n"),
+        ("/.well-known/agent-card.json", ""),
+        ("/openapi.json", ""),
+        ("/nowhere", ""),
+        ("/v1/get_session", ""),
+        ("/rpc", ""),
+        ("/a2a", ""),
+        ("/a2a/tasks/none", "A2A-Version: 1.0\r\n"),
+        ("/v1/sessions/sess_none/events", "Accept: text/event-stream\r\n"),
+        ("/v1/channels/chan_none/events", "Accept: text/event-stream\r\nLast-Event-ID: 7\r\n"),
+        (&events, ""),
+        (&events, "Accept: text/event-stream\r\nLast-Event-ID: x\r\n"),
+        (&events, "Authorization: Bearer nonsense\r\n"),
+        (&events, "Origin: http://evil.example\r\n"),
+    ];
+    let streams = ["/v1/channels/stream", "/v1/list_sessions?x=1", "/v1/", "/v1/nothing/at/all"];
+    let requests =
+        paths.iter().map(|(path, headers)| (get(path, headers), get(path, &format!("{headers}{FOR_HYPER}"))));
+    let requests = requests.chain(streams.iter().map(|path| (request(path, "", "{}"), request(path, FOR_HYPER, "{}"))));
+    let (mut plain, mut hyper) = (Wire::open(&server).await, Wire::open(&server).await);
+    for (ours, theirs) in requests {
+        plain.send(&ours).await;
+        hyper.send(&theirs).await;
+        assert_eq!(comparable(plain.answer().await), comparable(hyper.answer().await), "{ours}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_behind_a_stream() {
+    let (_dir, server) = dev().await;
+    let call = |id: u64, method: &str, params: &str| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        request("/a2a", "A2A-Version: 1.0\r\n", &body)
+    };
     let message = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hello"}]}}"#;
-    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendS\u0074reamingMessage","params":{message}}}"#);
-    wire.send(&request("/a2a", "A2A-Version: 1.0\r\n", &body)).await;
-    let text = wire.rest().await;
-    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("content-type: text/event-stream"), "{text}");
-    assert!(text.contains("connection: close") && text.contains("TASK_STATE_COMPLETED"), "{text}");
+    let mut wire = Wire::open(&server).await;
+    // All at once; the second of them is a stream in disguise.
+    let asked = ["SendStreamingMessage", r"SendS\u0074reamingMessage", "SendMessage", "SendStreamingMessage"];
+    let text: String = asked.iter().zip(1..).map(|(method, id)| call(id, method, message)).collect();
+    wire.send(&text).await;
+    for (method, id) in asked.iter().zip(1..) {
+        let (head, body) = wire.answer().await;
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && !head.contains("connection: close"), "{head}");
+        assert_eq!(head.contains("content-type: text/event-stream\r\n"), *method != "SendMessage", "{head}");
+        assert!(body.contains("TASK_STATE_COMPLETED") && body.contains(&format!("\"id\":{id},")), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_has_the_same_head_from_either_reader_and_ends_with_its_server() {
+    let (_dir, mut server) = dev().await;
+    let get = |headers: &str| {
+        format!("GET /v1/feed HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n")
+    };
+    let (mut plain, mut hyper) = (Wire::open(&server).await, Wire::open(&server).await);
+    plain.send(&get("")).await;
+    hyper.send(&get(FOR_HYPER)).await;
+    let mut begun = Vec::new();
+    for wire in [&mut plain, &mut hyper] {
+        let head = wire.until("\r\n\r\n").await;
+        begun.push(comparable((head, wire.chunk().await)));
+    }
+    assert_eq!(begun[0], begun[1]);
+    assert!(begun[0].0.contains(&"transfer-encoding: chunked".to_owned()), "{begun:?}");
+    server.term().await;
+    for mut wire in [plain, hyper] {
+        let rest = wire.rest().await;
+        assert!(rest.ends_with("0\r\n\r\n"), "{rest}");
+    }
 }
 
 #[tokio::test]
