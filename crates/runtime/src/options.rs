@@ -57,7 +57,7 @@ impl Default for ShellLimits {
     fn default() -> Self {
         Self {
             session_idle: Duration::from_secs(30),
-            sessions_at_rest_max: 4_096,
+            sessions_at_rest_max: 1_024,
             sweep_interval: Duration::from_secs(5),
             snapshot_events: 100,
             channel_snapshot_events: 1_000,
