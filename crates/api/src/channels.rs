@@ -121,12 +121,12 @@ pub(crate) async fn open(
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<ChannelPlace>, Refusal> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
-    let text = value.to_str().unwrap_or_default().trim();
+    let bad =
+        || Refusal::invalid("Last-Event-ID must be the id of an event of this stream: a message's is its sequence");
+    let text = value.to_str().map_err(|_| bad())?.trim();
     if text.is_empty() {
         return Ok(None);
     }
-    let bad =
-        || Refusal::invalid("Last-Event-ID must be the id of an event of this stream: a message's is its sequence");
     read_id(text).map(Some).ok_or_else(bad)
 }
 

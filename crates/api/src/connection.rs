@@ -17,7 +17,7 @@ use futures::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 
 use crate::alive::{Heartbeat, Recheck};
@@ -25,12 +25,10 @@ use crate::casing::Casing;
 use crate::channels;
 use crate::limits::check_depth;
 use crate::metrics::Transport;
+use crate::outgoing::{self, Outgoing, Queue, Source};
 use crate::peers::StreamPeer;
 use crate::rpc::{self, Body, Fault};
 use crate::state::{Credential, State, StreamGuard};
-
-/// How many messages may wait to be sent.
-const OUT_QUEUE: usize = 64;
 
 /// What a client sends.
 pub(crate) enum Incoming {
@@ -45,20 +43,24 @@ pub(crate) struct Connection {
     caller: Caller,
     /// What the caller came in with; absent where the caller is the one who started the process.
     credential: Option<Credential>,
-    out: mpsc::Sender<Bytes>,
+    out: mpsc::Sender<Outgoing>,
     transport: Transport,
     subscriptions: HashMap<String, Followed>,
     counter: u64,
+    /// Lets a stream begin whose answer is on its way: what names it goes before what it brings.
+    begins: Option<oneshot::Sender<()>>,
 }
 
 struct Followed {
     abort: AbortHandle,
+    source: Arc<Source>,
     /// Tells the follower how far the client has acknowledged.
-    acknowledged: tokio::sync::watch::Sender<u64>,
+    acknowledged: watch::Sender<u64>,
 }
 
 impl Drop for Followed {
     fn drop(&mut self) {
+        self.source.leave();
         self.abort.abort();
     }
 }
@@ -69,9 +71,10 @@ pub(crate) fn open(
     caller: Caller,
     credential: Option<Credential>,
     transport: Transport,
-) -> (Connection, mpsc::Receiver<Bytes>) {
-    let (out, queue) = mpsc::channel(OUT_QUEUE);
-    (Connection { state, caller, credential, out, transport, subscriptions: HashMap::new(), counter: 0 }, queue)
+) -> (Connection, Queue) {
+    let (out, queue) = outgoing::queue();
+    let subscriptions = HashMap::new();
+    (Connection { state, caller, credential, out, transport, subscriptions, counter: 0, begins: None }, queue)
 }
 
 impl Connection {
@@ -121,7 +124,7 @@ impl Connection {
     async fn send(&self, answer: Option<Vec<u8>>) {
         if let Some(answer) = answer {
             // A send that fails means that the client has gone; the incoming side ends next.
-            drop(self.out.send(answer.into()).await);
+            drop(self.out.send(Outgoing::Answer(answer.into())).await);
         }
     }
 
@@ -140,6 +143,9 @@ impl Connection {
                 Err(fault) => rpc::answer(Some(&id), Err(fault)),
             };
             self.send(Some(answer)).await;
+        }
+        if let Some(begins) = self.begins.take() {
+            let _ = begins.send(());
         }
         None
     }
@@ -166,25 +172,48 @@ impl Connection {
         if open < max { Ok(()) } else { Err(Refusal::limit("streams", open as u64 + 1, max as u64)) }
     }
 
+    fn next_id(&mut self) -> String {
+        self.counter += 1;
+        format!("sub-{}", self.counter)
+    }
+
+    /// Follows something, from when its answer is on its way.
+    fn follow(
+        &mut self,
+        id: String,
+        source: Arc<Source>,
+        acknowledged: watch::Sender<u64>,
+        run: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let (begins, begun) = oneshot::channel();
+        let following = async move {
+            if begun.await.is_ok() {
+                run.await;
+            }
+        };
+        let abort = tokio::spawn(following).abort_handle();
+        self.begins = Some(begins);
+        self.subscriptions.insert(id, Followed { abort, source, acknowledged });
+    }
+
     async fn subscribe(&mut self, params: Subscribe) -> Result<serde_json::Value, Refusal> {
         self.check_room()?;
         let casing = Casing::parse(params.casing.as_deref())?;
         let after = params.after.unwrap_or(0);
         let subscription = self.state.runtime.subscribe(&self.caller, &params.session_id, after).await?;
-        self.counter += 1;
-        let id = format!("sub-{}", self.counter);
-        let (acknowledged, seen) = tokio::sync::watch::channel(after);
+        let (id, source) = (self.next_id(), Arc::<Source>::default());
+        let (acknowledged, seen) = watch::channel(after);
         let follower = Follower {
             subscription,
             casing,
             id: id.clone(),
+            source: source.clone(),
             out: self.out.clone(),
             window: params.window.map(|window| u64::from(window.max(1))),
             acknowledged: seen,
             guard: self.state.stream(self.transport),
         };
-        let abort = tokio::spawn(follower.run()).abort_handle();
-        self.subscriptions.insert(id.clone(), Followed { abort, acknowledged });
+        self.follow(id.clone(), source, acknowledged, follower.run());
         Ok(json!({ "subscription_id": id, "session_id": params.session_id, "after": after }))
     }
 
@@ -192,19 +221,17 @@ impl Connection {
         self.check_room()?;
         let stream = self.state.runtime.stream_channel(&self.caller, params).await?;
         let channel_id = stream.channel_id().clone();
-        self.counter += 1;
-        let id = format!("sub-{}", self.counter);
+        let (id, source) = (self.next_id(), Arc::new(Source::of_channel(stream.pass())));
         let follower = ChannelFollower {
             stream,
             id: id.clone(),
+            source: source.clone(),
             heartbeat: Heartbeat::asked_for(&self.state, params.heartbeat_interval_ms),
             state: self.state.clone(),
             out: self.out.clone(),
             guard: self.state.stream(self.transport),
         };
-        let (acknowledged, _) = tokio::sync::watch::channel(0);
-        let abort = tokio::spawn(follower.run()).abort_handle();
-        self.subscriptions.insert(id.clone(), Followed { abort, acknowledged });
+        self.follow(id.clone(), source, watch::Sender::new(0), follower.run());
         Ok(json!({ "subscription_id": id, "channelId": channel_id }))
     }
 
@@ -213,13 +240,16 @@ impl Connection {
         let casing = Casing::parse(params.casing.as_deref())?;
         let StreamPeer { channel_id, cursors } = params.of;
         let stream = self.state.runtime.stream_peer(&self.caller, &channel_id, &cursors).await?;
-        self.counter += 1;
-        let id = format!("sub-{}", self.counter);
-        let guard = self.state.stream(self.transport);
-        let follower = PeerFollower { stream, casing, id: id.clone(), out: self.out.clone(), guard };
-        let (acknowledged, _) = tokio::sync::watch::channel(0);
-        let abort = tokio::spawn(follower.run()).abort_handle();
-        self.subscriptions.insert(id.clone(), Followed { abort, acknowledged });
+        let (id, source) = (self.next_id(), Arc::<Source>::default());
+        let follower = PeerFollower {
+            stream,
+            casing,
+            id: id.clone(),
+            source: source.clone(),
+            out: self.out.clone(),
+            guard: self.state.stream(self.transport),
+        };
+        self.follow(id.clone(), source, watch::Sender::new(0), follower.run());
         Ok(json!({ "subscription_id": id, "channel_id": channel_id }))
     }
 
@@ -329,9 +359,10 @@ struct Follower {
     subscription: Subscription,
     casing: Casing,
     id: String,
-    out: mpsc::Sender<Bytes>,
+    source: Arc<Source>,
+    out: mpsc::Sender<Outgoing>,
     window: Option<u64>,
-    acknowledged: tokio::sync::watch::Receiver<u64>,
+    acknowledged: watch::Receiver<u64>,
     guard: StreamGuard,
 }
 
@@ -345,7 +376,8 @@ impl Follower {
                         return;
                     }
                 }
-                if self.out.send(notification(&self.id, &self.casing.apply(&event.json))).await.is_err() {
+                let text = notification(&self.id, &self.casing.apply(&event.json));
+                if self.out.send(Outgoing::Event(self.source.clone(), text)).await.is_err() {
                     return;
                 }
                 self.guard.sent(1);
@@ -358,9 +390,10 @@ impl Follower {
 struct ChannelFollower {
     stream: ChannelStream,
     id: String,
+    source: Arc<Source>,
     heartbeat: Heartbeat,
     state: Arc<State>,
-    out: mpsc::Sender<Bytes>,
+    out: mpsc::Sender<Outgoing>,
     guard: StreamGuard,
 }
 
@@ -375,10 +408,14 @@ impl ChannelFollower {
             };
             let items = match items {
                 Ok(items) => items,
-                Err(refusal) => return drop(self.out.send(ended(&self.id, &refusal)).await),
+                Err(refusal) => {
+                    let end = Outgoing::End(self.source, ended(&self.id, &refusal));
+                    return drop(self.out.send(end).await);
+                }
             };
             for item in items {
-                if self.out.send(notification(&self.id, &item.json)).await.is_err() {
+                let text = notification(&self.id, &item.json);
+                if self.out.send(Outgoing::Event(self.source.clone(), text)).await.is_err() {
                     return;
                 }
                 self.guard.sent(1);
@@ -392,7 +429,8 @@ struct PeerFollower {
     stream: PeerStream,
     casing: Casing,
     id: String,
-    out: mpsc::Sender<Bytes>,
+    source: Arc<Source>,
+    out: mpsc::Sender<Outgoing>,
     guard: StreamGuard,
 }
 
@@ -401,7 +439,10 @@ impl PeerFollower {
         loop {
             let batch = match self.stream.next().await {
                 Ok(batch) => batch,
-                Err(refusal) => return drop(self.out.send(ended(&self.id, &refusal)).await),
+                Err(refusal) => {
+                    let end = Outgoing::End(self.source, ended(&self.id, &refusal));
+                    return drop(self.out.send(end).await);
+                }
             };
             let head = format!(
                 r#"{{"jsonrpc":"2.0","method":"event","params":{{"subscription_id":"{}","stream":"{}","event":"#,
@@ -409,7 +450,7 @@ impl PeerFollower {
             );
             for event in &batch.events {
                 let text = [head.as_bytes(), &self.casing.apply(&event.json), b"}}"].concat();
-                if self.out.send(text.into()).await.is_err() {
+                if self.out.send(Outgoing::Event(self.source.clone(), text.into())).await.is_err() {
                     return;
                 }
                 self.guard.sent(1);
@@ -432,3 +473,6 @@ fn notification(id: &str, event: &[u8]) -> Bytes {
     let head = format!(r#"{{"jsonrpc":"2.0","method":"event","params":{{"subscription_id":"{id}","event":"#);
     [head.as_bytes(), event, b"}}"].concat().into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use factum_model::Refusal;
 use factum_model::commands::ReadEvents;
 use factum_model::id::SessionId;
 use factum_runtime::{Caller, FeedEvent, Runtime, Subscription, sse_frame};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
 use crate::alive::Heartbeat;
@@ -121,8 +121,10 @@ pub(crate) async fn feed(Extract(state): Extract<Arc<State>>, asked: Asked<FeedQ
     if limit == 0 || limit > FEED_LIMIT_MAX {
         return Err(Refusal::invalid(format!("limit must be 1 to {FEED_LIMIT_MAX}")).into());
     }
-    let header = headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
-    let cursor = header.map(str::to_owned).or(query.after).filter(|cursor| !cursor.is_empty());
+    let plain = |value: &HeaderValue| value.to_str().map(str::to_owned);
+    let header = headers.get("last-event-id").map(plain).transpose();
+    let header = header.map_err(|_| Refusal::invalid("Last-Event-ID must be the id of an event of this feed"))?;
+    let cursor = header.filter(|id| !id.is_empty()).or(query.after).filter(|cursor| !cursor.is_empty());
     if !wants_stream(&headers) {
         return Ok(feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await?);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use factum_model::Refusal;
 use factum_model::id::SessionId;
 use factum_model::peer::Transport::Grpc;
-use factum_runtime::{CallError, Caller, ChannelItem, ChannelStream, PeerStream};
+use factum_runtime::{CallError, Caller, ChannelItem, ChannelPass, ChannelStream, PeerStream};
 use futures::Stream;
 use tokio::sync::mpsc;
 use tonic::metadata::MetadataValue;
@@ -81,11 +81,13 @@ impl RuntimeService for Service {
         let request = request.into_inner();
         let casing = Casing::parse(Some(&request.casing)).map_err(|refusal| status(&refusal))?;
         let (sender, receiver) = mpsc::channel(OUT_QUEUE);
+        let mut pass = None;
         if !request.channel.is_empty() {
             let params =
                 channels::parse(&self.state, request.channel.as_bytes()).map_err(|refusal| status(&refusal))?;
             let stream = self.state.runtime.stream_channel(&caller, &params).await;
             let stream = stream.map_err(|refusal| status(&refusal))?;
+            pass = Some(stream.pass());
             let heartbeat = Heartbeat::asked_for(&self.state, params.heartbeat_interval_ms);
             let entries = follow_channel(self.state.clone(), stream, heartbeat, sender);
             tokio::spawn(entries);
@@ -108,7 +110,7 @@ impl RuntimeService for Service {
             let events = follow(self.state.clone(), subscription, casing, sender);
             tokio::spawn(events);
         }
-        Ok(Response::new(while_admitted(Recheck::new(&self.state, credential), receiver)))
+        Ok(Response::new(while_admitted(Recheck::new(&self.state, credential), pass, receiver)))
     }
 }
 
@@ -116,15 +118,25 @@ fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// What a stream sends, as long as its caller would be let in. Looked at here and not where it is made: what waits in the queue
-/// when a key is revoked is not sent any more.
-fn while_admitted(recheck: Recheck, queue: mpsc::Receiver<Result<EventMessage, Status>>) -> Events {
-    Box::pin(futures::stream::unfold(Some((recheck, queue)), |open| async move {
-        let (mut recheck, mut queue) = open?;
-        match recheck.pass(queue.recv()).await {
-            Ok(event) => Some((event?, Some((recheck, queue)))),
-            Err(refusal) => Some((Err(status(&refusal)), None)),
+/// What a stream sends, as long as its caller would be let in, and into the channel that it is about. Looked at here and not where
+/// it is made: what waits in the queue when a key is revoked or a member is taken out is not sent any more.
+fn while_admitted(
+    recheck: Recheck,
+    pass: Option<Arc<ChannelPass>>,
+    queue: mpsc::Receiver<Result<EventMessage, Status>>,
+) -> Events {
+    Box::pin(futures::stream::unfold(Some((recheck, pass, queue)), |open| async move {
+        let (mut recheck, pass, mut queue) = open?;
+        let event = match recheck.pass(queue.recv()).await {
+            Ok(event) => event?,
+            Err(refusal) => return Some((Err(status(&refusal)), None)),
+        };
+        if let (Some(pass), Ok(_)) = (&pass, &event)
+            && let Err(refusal) = pass.check().await
+        {
+            return Some((Err(status(&refusal)), None));
         }
+        Some((event, Some((recheck, pass, queue))))
     }))
 }
 

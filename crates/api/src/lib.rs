@@ -35,6 +35,7 @@ pub mod fuzzing;
 pub mod grpc;
 pub mod metrics;
 pub mod openapi;
+mod outgoing;
 pub mod reference;
 pub mod status;
 

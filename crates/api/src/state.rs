@@ -177,7 +177,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
         let message = format!("factum dev answers only this machine, and the {what} header names another one");
         Err(Refusal::new(ErrorCode::PermissionDenied, message))
     };
-    if let Some(origin) = headers.get(http::header::ORIGIN) {
+    for origin in headers.get_all(http::header::ORIGIN) {
         let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
         if !host.is_some_and(is_loopback_host) {
             return refuse("Origin");

@@ -31,7 +31,7 @@ pub async fn stdio(
     let (mut connection, mut queue) =
         connection::open(Arc::new(state), caller.over(factum_model::peer::Transport::Stdio), None, Transport::Stdio);
     let writer = tokio::spawn(async move {
-        while let Some(text) = queue.recv().await {
+        while let Some(text) = queue.next().await {
             output.write_all(&text).await?;
             output.write_all(b"\n").await?;
             if queue.is_empty() {

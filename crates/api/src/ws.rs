@@ -55,7 +55,7 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
     let said = why.clone();
     let mut writer = tokio::spawn(async move {
         loop {
-            let message = match recheck.pass(tokio::time::timeout(heartbeat, queue.recv())).await {
+            let message = match recheck.pass(tokio::time::timeout(heartbeat, queue.next())).await {
                 Err(refusal) => {
                     said.get_or_init(|| not_admitted(&refusal));
                     break;

@@ -54,7 +54,7 @@ pub use feed::{FeedEvent, FeedPage};
 pub use handlers::KEY_PREFIX;
 pub use hub::{Published, sse_frame};
 pub use inbound::{InboundFilter, InboundPage, PeerMessage, PeerMessageAccepted, PushTarget, Received};
-pub use messaging::{ChannelItem, ChannelPlace, ChannelStream};
+pub use messaging::{ChannelItem, ChannelPass, ChannelPlace, ChannelStream};
 pub use options::{Options, ShellLimits};
 pub use peers::{PeerBatch, PeerStream};
 pub use runtime::{Runtime, StartError, Started};

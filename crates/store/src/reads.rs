@@ -12,10 +12,12 @@ use crate::overlay::{Location, Overlay};
 use crate::scan::{KeyRange, merge};
 use crate::segment;
 use crate::shared::Shared;
-use crate::walk::{FaultKind, Place, Step, Walker};
+use crate::walk::{FaultKind, Place, READ_AHEAD, Step, Walker};
 
 /// Locations looked up at a time. A longer read takes another round.
 const ROUND_LOCATIONS: usize = 256;
+/// What is read for the last commit before its length is known. A longer one is read again, whole.
+const LAST_FRAME_BYTES: usize = 4 << 10;
 
 /// Counts what one read returns. The first piece always fits.
 pub(crate) struct Budget {
@@ -197,7 +199,11 @@ impl Shared {
             return Ok(commits);
         }
         let mut budget = Budget::new(limit);
-        let mut walker = Walker::new(&self.log, self.place_behind(after)?);
+        let place = self.place_behind(after)?;
+        // Records share what they were read with, and whoever follows the end of the log reads little: no more than there is.
+        let behind = usize::try_from(durable.saturating_sub(place.at)).unwrap_or(READ_AHEAD);
+        let read_ahead = READ_AHEAD.min(behind.saturating_add(LAST_FRAME_BYTES));
+        let mut walker = Walker::with_read_ahead(&self.log, place, read_ahead);
         while !budget.is_spent() && walker.place().at <= durable {
             let commit = match walker.step() {
                 Step::Frame(frame) => frame.decode()?,

@@ -9,7 +9,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use factum_a2a::{Dialect, Error, Kind, Method, Name, Outcome, StreamWriter, Version, not_here, refused};
 use factum_model::{ErrorCode, Refusal};
-use factum_runtime::{CallError, Caller};
+use factum_runtime::CallError;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
@@ -21,6 +21,7 @@ use super::{Host, OfRuntime};
 use crate::body::AnyBody;
 use crate::channels;
 use crate::http::{RefusedBody, admit_with_body, json_response, peer, refused_rpc};
+use crate::keyed::with_key;
 use crate::metrics::Transport;
 use crate::rpc::{self, Body as RpcBody};
 use crate::state::State;
@@ -191,7 +192,7 @@ async fn batch<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, requests: &[&Ra
 async fn unary<H: Host>(ask: &Ask<'_, H>, method: Method<'_>, request: &rpc::Request<'_>) -> Option<Vec<u8>> {
     let started = ask.state.metrics.start();
     let outcome = match method {
-        Method::Channels(name) => channels_command(ask.state, ask.caller, name, request.params).await,
+        Method::Channels(name) => channels_command(ask, name, request.params).await,
         Method::ChannelsStream => {
             Err(Fault::Messaging(Refusal::invalid("a stream cannot be opened inside of a batch")))
         }
@@ -241,17 +242,13 @@ impl Fault {
     }
 }
 
-async fn channels_command(
-    state: &State,
-    caller: &Caller,
-    name: &str,
-    params: Option<&RawValue>,
-) -> Result<Answer, Fault> {
+async fn channels_command<H: Host>(ask: &Ask<'_, H>, name: &str, params: Option<&RawValue>) -> Result<Answer, Fault> {
     let params = match params.map(RawValue::get) {
         None | Some("null") => "{}",
         Some(params) => params,
     };
-    let result = state.call(caller, name, params).await;
+    let params = with_key(ask.headers, params).map_err(Fault::Messaging)?;
+    let result = ask.state.call(ask.caller, name, &params).await;
     result.map(Answer::Channels).map_err(|error| match error {
         CallError::UnknownMethod => Fault::A2a(unknown_method(name)),
         CallError::Refused(refusal) => Fault::Messaging(refusal),

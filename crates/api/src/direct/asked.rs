@@ -29,7 +29,7 @@ impl Asked {
         let closing = state.runtime.closing().is_cancelled();
         let rest = begin(state, &mut line, response, closing).await.ok()?;
         if let Some(body) = rest {
-            line.forward(body).await.ok()?;
+            line.forward(body, state.runtime.closing()).await.ok()?;
         }
         (!closing).then_some(line)
     }

@@ -9,12 +9,15 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
 
 use super::answer::Ended;
 use super::rewound::Rewound;
 
 /// What a client may send ahead while an answer is under way. More waits in the system's buffers.
 const AHEAD_BYTES_MAX: usize = 64 << 10;
+/// How long a client may take to read the end of a body once the server closes.
+const CLOSING_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) struct Line {
     pub(super) stream: TcpStream,
@@ -41,31 +44,47 @@ impl Line {
     /// Drives `work` until it is done; `None` where its client leaves meanwhile. Nobody works on for somebody who does not
     /// listen. It is pinned where it was made: the future of a command is some kilobytes, and would be moved for each.
     pub(super) async fn unless_gone<T>(&mut self, work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
-        unless_gone(&self.stream, &mut self.read, work).await
+        unless_gone(&self.stream, &mut self.read, AtEof::GoneUnlessMore, work).await
     }
 
-    /// Sends these bytes, which are whole; an error where they do not go off in time.
-    pub(super) async fn send(&self, bytes: &[u8], within: Duration) -> Result<(), Ended> {
-        match tokio::time::timeout(within, send(&self.stream, bytes)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Ended),
-        }
+    /// Sends these bytes, which are whole; an error where the client takes none of them for this long.
+    pub(super) async fn send(&self, bytes: &[u8], stalled_max: Duration) -> Result<(), Ended> {
+        send(&self.stream, bytes, Some(stalled_max)).await.map_err(|_| Ended)
     }
 
-    /// Sends a body whose length nobody knows, in chunks; an error where it or the connection ends early.
-    pub(super) async fn forward(&mut self, body: Body) -> Result<(), Ended> {
+    /// Sends a body whose length nobody knows, in chunks; an error where it or the connection ends early. A client may take as
+    /// long to read as it likes, but not once the server closes, which ends every body.
+    pub(super) async fn forward(&mut self, body: Body, closing: CancellationToken) -> Result<(), Ended> {
         let Self { stream, read } = self;
         let forwarded = pin!(chunks(stream, body));
-        match unless_gone(stream, read, forwarded).await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(_)) | None => Err(Ended),
+        tokio::select! {
+            biased;
+            sent = unless_gone(stream, read, AtEof::Gone, forwarded) => match sent {
+                Some(Ok(())) => Ok(()),
+                Some(Err(_)) | None => Err(Ended),
+            },
+            () = closed_for(&closing, CLOSING_MAX) => Err(Ended),
         }
     }
+}
+
+async fn closed_for(closing: &CancellationToken, time: Duration) {
+    closing.cancelled().await;
+    tokio::time::sleep(time).await;
+}
+
+/// What it means that a client sends no more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtEof {
+    Gone,
+    /// It is gone unless it has asked for more, which is to be answered first.
+    GoneUnlessMore,
 }
 
 async fn unless_gone<T>(
     stream: &TcpStream,
     read: &mut BytesMut,
+    at_eof: AtEof,
     mut work: Pin<&mut impl Future<Output = T>>,
 ) -> Option<T> {
     std::future::poll_fn(|context| {
@@ -79,6 +98,7 @@ async fn unless_gone<T>(
             match stream.try_read_buf(read) {
                 Ok(1..) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Ok(0) if at_eof == AtEof::GoneUnlessMore && !read.is_empty() => break,
                 Ok(0) | Err(_) => return Poll::Ready(None),
             }
         }
@@ -87,12 +107,11 @@ async fn unless_gone<T>(
     .await
 }
 
-async fn send(stream: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+async fn send(stream: &TcpStream, mut bytes: &[u8], stalled_max: Option<Duration>) -> io::Result<()> {
     while !bytes.is_empty() {
         match stream.try_write(bytes) {
             Ok(sent) => bytes = &bytes[sent..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => stream.writable().await?,
-            Err(error) => return Err(error),
+            Err(error) => blocked(stream, error, stalled_max).await?,
         }
     }
     Ok(())
@@ -106,7 +125,7 @@ async fn chunks(stream: &TcpStream, mut body: Body) -> io::Result<()> {
             send_chunk(stream, &data).await?;
         }
     }
-    send(stream, b"0\r\n\r\n").await
+    send(stream, b"0\r\n\r\n", None).await
 }
 
 async fn send_chunk(stream: &TcpStream, data: &[u8]) -> io::Result<()> {
@@ -115,9 +134,19 @@ async fn send_chunk(stream: &TcpStream, data: &[u8]) -> io::Result<()> {
     while !slices.is_empty() {
         match stream.try_write_vectored(slices) {
             Ok(sent) => IoSlice::advance_slices(&mut slices, sent),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => stream.writable().await?,
-            Err(error) => return Err(error),
+            Err(error) => blocked(stream, error, None).await?,
         }
     }
     Ok(())
+}
+
+/// Waits until there is room again, where that is what the error is about.
+async fn blocked(stream: &TcpStream, error: io::Error, stalled_max: Option<Duration>) -> io::Result<()> {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        return Err(error);
+    }
+    match stalled_max {
+        Some(max) => tokio::time::timeout(max, stream.writable()).await?,
+        None => stream.writable().await,
+    }
 }

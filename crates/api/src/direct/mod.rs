@@ -52,6 +52,8 @@ pub(crate) use rewound::Rewound;
 const READ_BYTES: usize = 8 << 10;
 /// How long the rest of a request may take that has begun to arrive. Whoever is slower is hyper's.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A larger request that is not there yet is hyper's as well, which looks at who asks before it reads a body.
+const WAITED_FOR_BYTES_MAX: usize = 64 << 10;
 /// Buffers that grew beyond this are not kept between requests.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
@@ -144,18 +146,32 @@ impl Connection<'_> {
         let Some(head) = head::look(&self.line.read, &mut self.headers, self.state.limits.body_bytes_max) else {
             return Next::NotOurs;
         };
-        while self.line.read.len() < head.end() {
-            self.line.read.reserve(head.end() - self.line.read.len());
-            match tokio::time::timeout(PATIENCE, self.line.stream.read_buf(&mut self.line.read)).await {
-                Ok(Ok(1..)) => {}
-                // It is cut off, or slow. Hyper reads the same end again.
-                _ => return Next::NotOurs,
-            }
+        if self.line.read.len() < head.end() && !(head.end() <= WAITED_FOR_BYTES_MAX && self.rest(head.end()).await) {
+            return Next::NotOurs;
         }
         match head.route {
             Route::Here(Here::A2a) if answer::may_stream(&self.line.read[head.body()]) => Next::Routed(head),
             Route::Here(here) => Next::Ours(head, here),
             Route::Router(..) => Next::Routed(head),
+        }
+    }
+
+    /// Waits for a request whose head is there; false where it is cut off, or slow. Hyper reads the same end again.
+    async fn rest(&mut self, end: usize) -> bool {
+        let Line { stream, read } = &mut self.line;
+        let arrives = async {
+            while read.len() < end {
+                read.reserve(end - read.len());
+                if !matches!(stream.read_buf(read).await, Ok(1..)) {
+                    return false;
+                }
+            }
+            true
+        };
+        tokio::select! {
+            biased;
+            whole = tokio::time::timeout(PATIENCE, arrives) => whole.unwrap_or(false),
+            () = &mut self.closing => false,
         }
     }
 
@@ -182,7 +198,7 @@ impl Connection<'_> {
         let closing = state.runtime.closing().is_cancelled();
         line.send(answer.finish(state.runtime.now(), closing), state.limits.request_timeout).await?;
         if let Some(rest) = rest {
-            line.forward(rest).await?;
+            line.forward(rest, state.runtime.closing()).await?;
         }
         self.shrink();
         if closing { Err(Ended) } else { Ok(()) }

@@ -40,7 +40,7 @@ pub use mark_read::mark_read;
 pub use meaning::{meant_to_create, meant_to_mark_read, meant_to_update};
 pub use names::{partition_name, stream_name};
 pub use open_direct::open_direct;
-pub use publish_message::{publish_message, repeated};
+pub use publish_message::{Threads, publish_message, repeated};
 pub use remove_member::remove_member;
 pub use state::{ChannelState, Member, Shell};
 pub use update_channel::update_channel;

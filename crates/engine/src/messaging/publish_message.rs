@@ -18,12 +18,18 @@ use super::open_direct::opened;
 use super::state::ChannelState;
 use crate::context::{Context, Decision};
 
-/// `thread` is what the shell found of the message that `replyToId` names, or else `threadId`: its thread, or itself where
-/// it is in none. `None` where there is no such message in this channel.
+/// What the shell found of the messages that a command names: the thread of each, or itself where it is in none. `None` where
+/// no message is named, or there is no such one in this channel.
+#[derive(Clone, Debug, Default)]
+pub struct Threads {
+    pub of_reply_to_id: Option<MessageId>,
+    pub of_thread_id: Option<MessageId>,
+}
+
 pub fn publish_message(
     state: &ChannelState,
     command: PublishMessage,
-    thread: Option<MessageId>,
+    threads: Threads,
     context: &mut Context<'_>,
 ) -> Result<Decision<PublishMessageResult>, Refusal> {
     let mut events = Vec::with_capacity(1);
@@ -31,7 +37,7 @@ pub fn publish_message(
     let shell = admit(&state, context.caller, Operation::Publish)?;
     check_content(&command, context.limits)?;
     check_key(command.idempotency_key.as_deref(), context.limits)?;
-    let thread_id = thread_of(&command, thread)?;
+    let thread_id = thread_of(&command, threads)?;
     let digest = command.idempotency_key.is_some().then(|| content_digest(&command, thread_id.as_ref()));
     let event = MessageEvent {
         id: context.message_id(),
@@ -54,9 +60,9 @@ pub fn publish_message(
 }
 
 /// What a key that was used before means: the sequence of the message there is, or a conflict where it says something else
-/// (seed 002 §6). Whether the caller may publish at all is asked first, by `allow`. `thread` is as for [`publish_message`].
-pub fn repeated(row: &MessageKeyRow, command: &PublishMessage, thread: Option<MessageId>) -> Result<u64, Refusal> {
-    let thread = thread_of(command, thread)?;
+/// (seed 002 §6). Whether the caller may publish at all is asked first, by `allow`.
+pub fn repeated(row: &MessageKeyRow, command: &PublishMessage, threads: Threads) -> Result<u64, Refusal> {
+    let thread = thread_of(command, threads)?;
     if is_digest_of(&row.digest, command, thread.as_ref()) {
         return Ok(row.sequence);
     }
@@ -81,20 +87,21 @@ fn published(event: &MessageEvent, digest: Option<String>) -> MessagePublished {
     }
 }
 
-/// A reply is in the thread of what it answers. A thread that is named has to be that one.
-fn thread_of(command: &PublishMessage, found: Option<MessageId>) -> Result<Option<MessageId>, Refusal> {
-    let (field, named) = match (&command.reply_to_id, &command.thread_id) {
-        (Some(reply_to), _) => ("replyToId", reply_to),
-        (None, Some(thread)) => ("threadId", thread),
-        (None, None) => return Ok(None),
-    };
-    let Some(found) = found else {
-        return Err(Refusal::invalid(format!("{field} names no message of this channel")).with(field, named.as_str()));
-    };
-    let other = |thread: &&MessageId| command.reply_to_id.is_some() && **thread != found;
-    if let Some(thread) = command.thread_id.as_ref().filter(other) {
-        let message = "the message that replyToId names is in another thread; leave threadId out";
-        return Err(Refusal::invalid(message).with("threadId", json!(thread)).with("thread", json!(found)));
+/// A reply is in the thread of what it answers. A thread that is named besides, by any of its messages, has to be that one.
+fn thread_of(command: &PublishMessage, threads: Threads) -> Result<Option<MessageId>, Refusal> {
+    let Threads { of_reply_to_id, of_thread_id } = threads;
+    let pairs = [("replyToId", &command.reply_to_id, &of_reply_to_id), ("threadId", &command.thread_id, &of_thread_id)];
+    for (field, named, found) in pairs {
+        if let (Some(named), None) = (named, found) {
+            let message = format!("{field} names no message of this channel");
+            return Err(Refusal::invalid(message).with(field, named.as_str()));
+        }
     }
-    Ok(Some(found))
+    match (of_reply_to_id, of_thread_id) {
+        (Some(answered), Some(named)) if answered != named => {
+            let message = "the message that replyToId names is in another thread; leave threadId out";
+            Err(Refusal::invalid(message).with("threadId", json!(named)).with("thread", json!(answered)))
+        }
+        (answered, named) => Ok(answered.or(named)),
+    }
 }

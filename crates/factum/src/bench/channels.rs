@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use factum_engine::messaging::{
-    ChannelState, apply, apply_commit, create_channel, partition_name, publish_message, stream_name,
+    ChannelState, Threads, apply, apply_commit, create_channel, partition_name, publish_message, stream_name,
 };
 use factum_engine::{Context, Decision, Limits, no_opening};
 use factum_model::commands::{CreateChannel, PublishMessage};
@@ -197,7 +197,7 @@ impl Author {
             let (mut ahead, mut events) = (state.clone(), Vec::new());
             for _ in 0..COMMIT_MESSAGES.min(messages - state.message_count) {
                 let decide = |state: &ChannelState, context: &mut Context<'_>| {
-                    publish_message(state, command.clone(), None, context)
+                    publish_message(state, command.clone(), Threads::default(), context)
                 };
                 let published = self.decide(&ahead, decide)?;
                 published.iter().for_each(|event| apply(&mut ahead, event));

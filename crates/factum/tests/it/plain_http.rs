@@ -231,3 +231,47 @@ async fn a_connection_that_says_nothing_is_closed_after_header_timeout() {
     wire.answer().await;
     assert_eq!(wire.rest().await, "", "nothing follows the answer");
 }
+
+#[tokio::test]
+async fn what_was_asked_for_before_a_client_stopped_sending_is_answered() {
+    let (_dir, server) = dev().await;
+    let mut wire = Wire::open(&server).await;
+    let text = request("/v1/create_session", "", "{}").repeat(20);
+    wire.send(&text).await;
+    wire.0.shutdown().await.unwrap();
+    let answers = wire.rest().await.matches("HTTP/1.1 200 OK").count();
+    // Whoever sends no more and waits for the last one alone looks like somebody who has gone.
+    assert!(answers >= 19, "{answers}");
+}
+
+#[tokio::test]
+async fn a_body_that_comes_by_bytes_does_not_come_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = launch(&dir).env("FACTUM_LIMITS_REQUEST_TIMEOUT_MS", 300).start().await;
+    let mut wire = Wire::open(&server).await;
+    let body = format!("{{}}{}", " ".repeat(200));
+    let text = request("/v1/list_sessions", "", &body);
+    let (head, body) = text.split_at(text.find("\r\n\r\n").unwrap() + 4);
+    wire.send(head).await;
+    let mut sent = 0;
+    let answered = loop {
+        assert!(sent < body.len(), "all of it was taken, however long it took");
+        wire.send(&body[sent..=sent]).await;
+        sent += 1;
+        let answer = wire.until("\r\n\r\n");
+        if let Ok(head) = tokio::time::timeout(std::time::Duration::from_millis(30), answer).await {
+            break head;
+        }
+    };
+    assert!(answered.starts_with("HTTP/1.1 503"), "{answered}");
+}
+
+#[tokio::test]
+async fn every_origin_that_is_named_counts() {
+    let (_dir, server) = dev().await;
+    let mut wire = Wire::open(&server).await;
+    let both = "Origin: http://localhost\r\nOrigin: http://evil.example\r\n";
+    wire.send(&request("/v1/list_sessions", both, "{}")).await;
+    let (head, _) = wire.answer().await;
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+}

@@ -37,12 +37,12 @@ impl Parts {
         if !raw.get().starts_with('[') {
             return Err(D::Error::custom("parts must be a list"));
         }
-        // A text of JSON has no line breaks inside of its strings, and streams want none outside of them.
+        // A text of JSON has no line breaks inside of its strings, and streams want none outside of them, where they mean nothing.
         if memchr::memchr2(b'\n', b'\r', raw.get().as_bytes()).is_none() {
             return Ok(Self(raw.into()));
         }
-        let list: Vec<Value> = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
-        Ok(list.into())
+        let on_one_line = RawValue::from_string(raw.get().replace(['\n', '\r'], ""));
+        on_one_line.map(|raw| Self(raw.into())).map_err(D::Error::custom)
     }
 }
 
@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn parts_are_on_one_line() {
         let parts = read("[{\n  \"text\":\r\n\"a\\nb\"}\n]").expect("parts parse");
-        assert_eq!(parts.as_json(), r#"[{"text":"a\nb"}]"#);
+        assert_eq!(parts.as_json(), r#"[{  "text":"a\nb"}]"#);
+        // And otherwise as they were sent: no digit is lost.
+        let parts = read("[\n{\"data\":[1.10,12345678901234567890123]}]").expect("parts parse");
+        assert_eq!(parts.as_json(), r#"[{"data":[1.10,12345678901234567890123]}]"#);
     }
 
     #[test]

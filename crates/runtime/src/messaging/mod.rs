@@ -16,6 +16,7 @@ mod list;
 mod mark_read;
 mod messages;
 mod page_token;
+mod pass;
 mod presence;
 mod principals;
 mod publish;
@@ -39,6 +40,7 @@ use crate::runtime::Runtime;
 
 pub(crate) use feed::{ChannelsSeen, is_for};
 pub(crate) use gate::Gate;
+pub use pass::ChannelPass;
 pub(crate) use presence::Presence;
 pub(crate) use principals::Principals;
 pub use stream::{ChannelItem, ChannelPlace, ChannelStream};

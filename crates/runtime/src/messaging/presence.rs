@@ -105,6 +105,13 @@ impl Handle<GetChannelPresence> for Runtime {
         let channel_id = self.target_to_read(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
         let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Presence);
         let ((), cell) = self.look(&caller.account, &channel_id, may).await?;
-        Ok(GetChannelPresenceResult { channel_id, present: cell.work.list() })
+        let listed = cell.work.list();
+        // The stream of somebody who was taken out ends when its client next reads; nobody else need see it until then.
+        let stay = |state: &ChannelState| {
+            let stays = |one: &&PresentPrincipal| allow(state, &one.principal_id, Operation::Stream).is_ok();
+            Ok(listed.iter().filter(stays).cloned().collect())
+        };
+        let (present, _) = self.look(&caller.account, &channel_id, stay).await?;
+        Ok(GetChannelPresenceResult { channel_id, present })
     }
 }

@@ -1,7 +1,9 @@
 //! `channels/publish`: a new message, or the one that the same key published before.
 
 use factum_engine::Context;
-use factum_engine::messaging::{ChannelState, MessageKeyRow, Operation, allow, keys, publish_message, repeated};
+use factum_engine::messaging::{
+    ChannelState, MessageKeyRow, Operation, Threads, allow, keys, publish_message, repeated,
+};
 use factum_model::commands::{PublishMessage, PublishMessageResult};
 use factum_model::id::MessageId;
 use factum_model::{ErrorCode, Refusal};
@@ -41,8 +43,9 @@ impl Runtime {
         target: &Target,
         command: PublishMessage,
     ) -> Result<PublishMessageResult, Refusal> {
-        let thread = self.thread_named(caller, target, &command).await?;
-        let decide = |state: &ChannelState, context: &mut Context<'_>| publish_message(state, command, thread, context);
+        let threads = self.threads_named(caller, target, &command).await?;
+        let decide =
+            |state: &ChannelState, context: &mut Context<'_>| publish_message(state, command, threads, context);
         self.decide_in(caller, target, &Accept::default(), decide).await
     }
 
@@ -56,33 +59,39 @@ impl Runtime {
     ) -> Result<PublishMessageResult, Refusal> {
         let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Publish);
         self.look(&caller.account, &target.channel_id, may).await?;
-        let thread = self.thread_named(caller, target, command).await?;
-        let sequence = repeated(row, command, thread)?;
+        let threads = self.threads_named(caller, target, command).await?;
+        let sequence = repeated(row, command, threads)?;
         let event = self.message(&caller.account, &target.channel_id, sequence).await?;
         let event = event.ok_or_else(|| Refusal::internal("a key names a message that is not there"))?;
         Ok(PublishMessageResult { event })
     }
 
-    /// The thread of the message that a command names, if it names one of this channel.
-    async fn thread_named(
+    /// The threads of the messages that a command names, where they are of this channel.
+    async fn threads_named(
         &self,
         caller: &Caller,
         target: &Target,
         command: &PublishMessage,
-    ) -> Result<Option<MessageId>, Refusal> {
-        match command.reply_to_id.as_ref().or(command.thread_id.as_ref()) {
-            // Boxed: most messages answer nothing, and their way must not be as large as this one.
-            Some(message_id) => Box::pin(self.thread_to_join(caller, target, message_id)).await,
-            None => Ok(None),
+    ) -> Result<Threads, Refusal> {
+        if command.reply_to_id.is_none() && command.thread_id.is_none() {
+            return Ok(Threads::default());
         }
+        // Boxed: most messages answer nothing, and their way must not be as large as this one.
+        Box::pin(async {
+            let of_reply_to_id = self.thread_to_join(caller, target, command.reply_to_id.as_ref()).await?;
+            let of_thread_id = self.thread_to_join(caller, target, command.thread_id.as_ref()).await?;
+            Ok(Threads { of_reply_to_id, of_thread_id })
+        })
+        .await
     }
 
     async fn thread_to_join(
         &self,
         caller: &Caller,
         target: &Target,
-        message_id: &MessageId,
+        message_id: Option<&MessageId>,
     ) -> Result<Option<MessageId>, Refusal> {
+        let Some(message_id) = message_id else { return Ok(None) };
         let may = |state: &ChannelState| {
             allow(state, &caller.principal, Operation::Publish)?;
             Ok(state.message_count)

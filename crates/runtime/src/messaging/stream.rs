@@ -15,6 +15,7 @@ use factum_model::registry::Scope;
 use factum_model::{ErrorCode, Event, Fact, Refusal};
 use tokio::sync::broadcast;
 
+use super::pass::ChannelPass;
 use super::presence::Change;
 use crate::caller::Caller;
 use crate::hub::Published;
@@ -83,8 +84,7 @@ pub struct ChannelStream {
     presence: Option<broadcast::Receiver<Change>>,
     /// What was taken from the log and not yet given: kept here while the caller's place is looked at once more.
     taken: Vec<ChannelItem>,
-    /// How often somebody had been taken out of the channel when the caller was last seen in it by this stream.
-    cuts_seen: Option<u64>,
+    pass: Arc<ChannelPass>,
     ended: bool,
 }
 
@@ -120,6 +120,7 @@ impl Runtime {
         let follow: Follow<ChannelState> = self.follow(&caller.account, &channel_id, after).await?;
         let presence = params.presence.unwrap_or(false).then(|| follow.cell.work.changes());
         follow.cell.work.enter(&caller.principal, self.now());
+        let pass = Arc::new(ChannelPass::new(self, &follow.cell, &caller.principal, &channel_id));
         Ok(ChannelStream {
             follow,
             runtime: self.clone(),
@@ -129,7 +130,7 @@ impl Runtime {
             changes_behind: params.control_events.unwrap_or(false).then(|| params.since_version.unwrap_or(0)),
             presence,
             taken: Vec::new(),
-            cuts_seen: None,
+            pass,
             ended: false,
         })
     }
@@ -138,6 +139,11 @@ impl Runtime {
 impl ChannelStream {
     pub fn channel_id(&self) -> &MessagingChannelId {
         &self.channel_id
+    }
+
+    /// The caller's leave to follow, for whoever sends entries later than they are taken.
+    pub fn pass(&self) -> Arc<ChannelPass> {
+        self.pass.clone()
     }
 
     /// What comes next, at least one entry, in order. Refuses when the caller may not see the channel any longer. Dropping
@@ -161,31 +167,22 @@ impl ChannelStream {
     /// What a call would be told now. A caller who was taken out and may read again, or still, because the channel is public,
     /// is told what happened to the stream.
     async fn why_ended(&self) -> Refusal {
-        let may = |state: &ChannelState| allow(state, &self.principal, Operation::Stream);
-        match self.runtime.look(&self.follow.cell.account, &self.channel_id, may).await {
+        match self.pass.look().await {
             Err(refusal) => refusal,
-            Ok(_) => Refusal::new(
+            Ok(()) => Refusal::new(
                 ErrorCode::PermissionDenied,
                 "you were taken out of this channel, which ended the stream; open another one to go on as who you are now",
             ),
         }
     }
 
-    /// Refuses who may not see the channel as it is now. Costs nothing while nobody is taken out.
     async fn still_allowed(&mut self) -> Result<(), Refusal> {
-        let cuts = self.follow.cell.work.cuts();
-        if self.cuts_seen == Some(cuts) {
-            return Ok(());
-        }
-        let may = |state: &ChannelState| allow(state, &self.principal, Operation::Stream);
-        let looked = self.runtime.look(&self.follow.cell.account, &self.channel_id, may).await;
-        if let Err(refusal) = looked {
+        let passed = self.pass.check().await;
+        if passed.is_err() {
             self.taken.clear();
             self.ended = true;
-            return Err(refusal);
         }
-        self.cuts_seen = Some(cuts);
-        Ok(())
+        passed
     }
 
     fn items(&mut self, events: &[Arc<Published>]) -> Vec<ChannelItem> {

@@ -36,7 +36,12 @@ fn each_command_writes_its_rows() {
     assert_eq!(tables(&world.update(ALICE, patch).expect("updated").changes), ["+messaging_offset"]);
     let publish = |world: &mut World, params| {
         let command = parse(params);
-        tables(&world.decide(BOB, |state, context| publish_message(state, command, None, context)).expect("ok").changes)
+        tables(
+            &world
+                .decide(BOB, |state, context| publish_message(state, command, Threads::default(), context))
+                .expect("ok")
+                .changes,
+        )
     };
     let none: [&str; 0] = [];
     assert_eq!(publish(&mut world, json!({ "parts": [{ "text": "a" }] })), none, "publishing alone writes no row");
@@ -96,11 +101,11 @@ fn a_commit_may_mix_messages_and_other_facts() {
     for _ in 0..3 {
         let twice = |state: &ChannelState, context: &mut crate::Context<'_>| {
             let say = || parse(json!({ "parts": [{ "text": "a" }] }));
-            let mut first = publish_message(state, say(), None, context)?;
+            let mut first = publish_message(state, say(), Threads::default(), context)?;
             let mut seen = state.clone();
             seen.message_count += 1;
             first.events.extend(mark_read(&seen, &mark, context)?.events);
-            first.events.extend(publish_message(&seen, say(), None, context)?.events);
+            first.events.extend(publish_message(&seen, say(), Threads::default(), context)?.events);
             Ok(first)
         };
         assert_eq!(world.decide(BOB, twice).expect("decided").events.len(), 3);

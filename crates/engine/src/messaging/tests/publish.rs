@@ -139,6 +139,9 @@ fn replies_belong_to_the_thread_of_what_they_answer() {
     assert_eq!((second.reply_to_id.as_ref(), second.thread_id.as_ref()), (Some(&first.id), Some(&root)));
     let third = reply(None, Some(second.id.as_str())).expect("one more of the thread");
     assert_eq!((third.reply_to_id.as_ref(), third.thread_id.as_ref()), (None, Some(&root)));
+    let fourth =
+        reply(Some(first.id.as_str()), Some(third.id.as_str())).expect("a thread is named by any of its messages");
+    assert_eq!((fourth.reply_to_id.as_ref(), fourth.thread_id.as_ref()), (Some(&first.id), Some(&root)));
     for (to, thread, expected) in [
         (Some("msg_no"), None, "refused invalid_params: replyToId names no message of this channel"),
         (None, Some("msg_no"), "refused invalid_params: threadId names no message of this channel"),

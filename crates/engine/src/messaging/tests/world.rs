@@ -189,13 +189,13 @@ impl World {
         let command: PublishMessage = parse(params);
         if let Some(row) = self.key_row(caller, command.idempotency_key.as_deref()) {
             allow(&self.state, caller, Operation::Publish)?;
-            let sequence = repeated(&row, &command, self.thread_named(&command))?;
+            let sequence = repeated(&row, &command, self.threads_named(&command))?;
             return Ok(self.message(sequence));
         }
-        let thread = self.thread_named(&command);
+        let threads = self.threads_named(&command);
         // Publishing has keys of its own and never a fact in front.
         let keyed = std::mem::take(&mut self.keyed);
-        let done = self.decide(caller, |state, context| publish_message(state, command, thread, context));
+        let done = self.decide(caller, |state, context| publish_message(state, command, threads, context));
         self.keyed = keyed;
         let Done { output, events, .. } = done?;
         let last = events.last().and_then(message_view);
@@ -209,9 +209,9 @@ impl World {
         Some(serde_json::from_slice(row).expect("a row"))
     }
 
-    fn thread_named(&self, command: &PublishMessage) -> Option<MessageId> {
-        let named = command.reply_to_id.as_ref().or(command.thread_id.as_ref());
-        named.and_then(|id| self.thread_of(id))
+    fn threads_named(&self, command: &PublishMessage) -> Threads {
+        let thread_of = |id: &Option<MessageId>| id.as_ref().and_then(|id| self.thread_of(id));
+        Threads { of_reply_to_id: thread_of(&command.reply_to_id), of_thread_id: thread_of(&command.thread_id) }
     }
 
     fn thread_of(&self, id: &MessageId) -> Option<MessageId> {

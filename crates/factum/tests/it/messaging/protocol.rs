@@ -121,6 +121,8 @@ async fn a_key_may_come_as_a_header() {
     let first = post("/v1/channels/publish", publish.clone()).await;
     assert_eq!(first["event"]["idempotencyKey"], "once");
     assert_eq!(post("/v1/channels/publish", publish.clone()).await, first);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "channels/publish", "params": publish });
+    assert_eq!(post("/a2a", call).await["result"], first, "as over A2A");
     let mut own = publish;
     own["idempotencyKey"] = json!("another");
     assert_eq!(post("/v1/channels/publish", own).await["event"]["sequence"], 2, "the params' key counts more");

@@ -52,6 +52,18 @@ async fn who_follows_is_present_and_streams_that_ask_are_told() {
 }
 
 #[tokio::test]
+async fn who_was_taken_out_is_not_present_although_their_client_does_not_read() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let id = channel(&world.runtime, &ann, &[&bob]).await;
+    let _stalled = stream(&world.runtime, &bob, json!({ "channelId": id })).await.unwrap();
+    assert_eq!(present(&world, &ann, &id).await, [("agent://bob".to_owned(), 1)]);
+    let params = json!({ "channelId": id, "principalId": "agent://bob" });
+    call(&world.runtime, &ann, "channels/removeMember", params).await.unwrap();
+    assert_eq!(present(&world, &ann, &id).await, []);
+}
+
+#[tokio::test]
 async fn outsiders_are_told_nothing() {
     let world = World::new().await;
     let (ann, eve) = (member("ann"), member("eve"));
