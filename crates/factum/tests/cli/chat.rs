@@ -85,3 +85,19 @@ fn a_line_that_is_being_typed_survives_what_comes_in() {
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "the terminal is as it was: {modes:?}");
     assert_eq!(world.json(ALICE, &["show", &id])["readCursor"]["unreadCount"], 0);
 }
+
+#[test]
+fn what_is_typed_is_seen_on_a_narrow_terminal() {
+    let world = World::new();
+    let name = "a channel with a long name";
+    world.channel(ALICE, &["create", "--name", name]);
+    // One column is the cursor's, and the last stays free.
+    for (columns, line) in [(20, "a channe> is typed"), (10, "a c> ped"), (3, "d")] {
+        let mut chat = Terminal::sized(world.command(ALICE, &["chat", name]), Messages::Nowhere, columns);
+        chat.until("\u{1b}[K");
+        chat.press("this is typed");
+        chat.until(&format!("\r\u{1b}[K{line}\r"));
+        chat.press("\u{3}\u{3}");
+        assert_eq!(chat.child.wait().unwrap().code(), Some(0));
+    }
+}

@@ -179,13 +179,18 @@ pub(crate) enum Messages {
 }
 
 impl Terminal {
-    pub(crate) fn start(mut command: Command, messages: Messages) -> Terminal {
+    pub(crate) fn start(command: Command, messages: Messages) -> Terminal {
+        Terminal::sized(command, messages, 100)
+    }
+
+    /// One of so many columns.
+    pub(crate) fn sized(mut command: Command, messages: Messages, columns: u16) -> Terminal {
         let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&outside).unwrap();
         unlockpt(&outside).unwrap();
         let name = ptsname(&outside, Vec::new()).unwrap();
         let inside = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        tcsetwinsize(&inside, Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&inside, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let stdio = || Stdio::from(inside.as_fd().try_clone_to_owned().unwrap());
         let stderr = match messages {
             Messages::Nowhere => Stdio::null(),
@@ -199,12 +204,12 @@ impl Terminal {
         self.outside.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Reads until this is on the screen, and forgets what was before it.
-    pub(crate) fn until(&mut self, text: &str) {
+    /// Reads until this is on the screen, and forgets it with what was before it, which it gives.
+    pub(crate) fn until(&mut self, text: &str) -> String {
         loop {
             if let Some(at) = self.printed.find(text) {
-                self.printed.drain(..at + text.len());
-                return;
+                let found: String = self.printed.drain(..at + text.len()).collect();
+                return found[..at].to_owned();
             }
             let mut bytes = [0; 4096];
             let read = self.outside.read(&mut bytes).unwrap_or_else(|error| panic!("{error}: {}", self.printed));

@@ -30,13 +30,15 @@ const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 const PASTE_ON: &str = "\u{1b}[?2004h";
 const PASTE_OFF: &str = "\u{1b}[?2004l";
 
-/// The widest name before the line.
+/// The widest name before the line, where the terminal is wide enough.
 const NAME_WIDTH_MAX: usize = 24;
+/// What stands between the name and the line.
+const SIGN: &str = "> ";
 
 pub(super) struct Screen {
     output: Output,
     renderer: Renderer,
-    prompt: String,
+    name: String,
     editor: Editor,
     stdin: Stdin,
     decoder: Decoder,
@@ -53,7 +55,7 @@ impl Screen {
         let mut screen = Self {
             output,
             renderer: Renderer::new(TimeZone::system(), now().as_millisecond()),
-            prompt: format!("{}> ", shorten(name)),
+            name: name.to_owned(),
             editor: Editor::default(),
             stdin: tokio::io::stdin(),
             decoder: Decoder::default(),
@@ -129,11 +131,17 @@ impl Screen {
 
     /// Whole lines, and the line below them.
     fn draw(&mut self, lines: &str) -> Result<()> {
+        let columns = columns();
+        let prompt = prompt(&self.name, columns);
         // The last column stays free: a terminal that has filled it is about to begin a new line.
-        let room = columns().saturating_sub(self.prompt.width() + 1);
-        let (view, prompt) = (self.editor.view(room), self.output.styled(&format!("{BOLD}{}{BOLD:#}", self.prompt)));
-        let column = self.prompt.width() + view.column;
-        self.output.screen(&format!("{WIPE}{lines}{prompt}{}\r\u{1b}[{column}C", view.text))?;
+        let view = self.editor.view(columns.saturating_sub(prompt.width() + 1));
+        let cursor = match prompt.width() + view.column {
+            // A terminal takes none for one.
+            0 => String::new(),
+            column => format!("\u{1b}[{column}C"),
+        };
+        let prompt = self.output.styled(&format!("{BOLD}{prompt}{BOLD:#}"));
+        self.output.screen(&format!("{WIPE}{lines}{prompt}{}\r{cursor}", view.text))?;
         Ok(())
     }
 }
@@ -144,11 +152,39 @@ impl Drop for Screen {
     }
 }
 
-fn shorten(name: &str) -> String {
+/// As much of the name as leaves half of the columns to the line; nothing where not even the sign does.
+fn prompt(name: &str, columns: usize) -> String {
+    let Some(room) = (columns / 2).checked_sub(SIGN.width()) else { return String::new() };
+    shorten(name, room.min(NAME_WIDTH_MAX)) + SIGN
+}
+
+fn shorten(name: &str, width_max: usize) -> String {
     let mut width = 0;
     let fits = |c: &char| {
         width += c.width().unwrap_or(0);
-        width <= NAME_WIDTH_MAX
+        width <= width_max
     };
     name.chars().take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_leaves_room_to_type_on_every_terminal() {
+        let long = "a channel with a long name";
+        for (name, columns, expected) in [
+            ("lab", 80, "lab> "),
+            (long, 80, "a channel with a long na> "),
+            (long, 20, "a channe> "),
+            (long, 10, "a c> "),
+            (long, 4, "> "),
+            (long, 3, ""),
+            (long, 0, ""),
+            ("日本語", 10, "日> "),
+        ] {
+            assert_eq!(prompt(name, columns), expected, "{columns}");
+        }
+    }
 }
