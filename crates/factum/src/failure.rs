@@ -172,8 +172,9 @@ pub(crate) fn render(error: &anyhow::Error) -> String {
     block
 }
 
+/// Words of a server and names that strangers gave stand in errors too, so they are cleaned here, once for all of them.
 fn indent(text: &str) -> String {
-    text.trim_end().replace('\n', "\n    ")
+    clean(text.trim_end(), Breaks::Kept).replace('\n', "\n    ")
 }
 
 #[cfg(test)]
@@ -194,6 +195,17 @@ mod tests {
         );
         assert_eq!(exit_of(&error), Exit::Unreachable);
         assert_eq!(exit_of(&anyhow::anyhow!("other")), Exit::CannotRun);
+    }
+
+    #[test]
+    fn an_error_tells_a_terminal_nothing() {
+        let refusal = Refusal::precondition("\u{202e}evil\u{9b}31m is no member").with("who", "\u{1b}[2J");
+        let problem = Problem::refusal("remove\u{200f}", &refusal).advice("ask \u{2066}them");
+        let text = anstream::adapter::strip_str(&render(&problem.into())).to_string();
+        let expected = "error: remove\\u{200f} was refused
+  because: precondition_failed: \\u{202e}evil\\u{9b}31m is no member (who \\u{1b}[2J)
+  try: ask \\u{2066}them";
+        assert_eq!(text, expected);
     }
 
     #[test]

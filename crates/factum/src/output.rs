@@ -1,12 +1,15 @@
 //! What is printed, and where: data on stdout, messages on stderr. Nothing else in the binary writes to either.
 
-use std::fmt::Display;
+use std::borrow::Cow;
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde::Serialize;
+
+use crate::render::is_obeyed;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -100,7 +103,15 @@ impl Output {
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let pretty = self.terminal && self.format != Some(Format::Jsonl);
         let text = if pretty { serde_json::to_string_pretty(value)? } else { serde_json::to_string(value)? };
-        self.line(text)
+        self.json_text(&text)
+    }
+
+    /// A JSON value that is a text already. A pipe gets it to the byte, so it goes past everything that knows of styles.
+    pub(crate) fn json_text(&self, json: &str) -> io::Result<()> {
+        let shown = if self.terminal { harmless(json) } else { Cow::Borrowed(json) };
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{shown}")?;
+        stdout.flush()
     }
 
     /// A list: one document, or one line for each.
@@ -125,9 +136,50 @@ impl Output {
     }
 }
 
+/// The same JSON without anything a terminal would obey. What JSON itself does not allow inside of a string stands between
+/// values only, and stays.
+fn harmless(json: &str) -> Cow<'_, str> {
+    let is_harmful = |c: char| c >= '\u{7f}' && is_obeyed(c);
+    if !json.contains(is_harmful) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if is_harmful(c) {
+            // Writing into a string cannot fail.
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(text, "\\u{unit:04x}"));
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
 /// An error, whatever the flags say.
 pub(crate) fn say(text: impl Display) {
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{text}");
     let _ = stderr.flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn json_on_a_terminal_means_the_same_and_is_not_obeyed() {
+        let value = json!({ "\u{9b}31m": "\u{1b}[2J\u{7f}\u{202e}\u{200f}\u{61c} ü 日本 🦀", "list": ["\n", 1] });
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let shown = harmless(&text);
+            assert!(!shown.contains(|c| c != '\n' && is_obeyed(c)), "{shown:?}");
+            assert!(
+                shown.contains(r"\u009b31m") && shown.contains(r"\u202e") && shown.contains("ü 日本 🦀"),
+                "{shown}"
+            );
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+        }
+        assert!(matches!(harmless("{\"a\":\"ü\"}"), Cow::Borrowed(_)));
+    }
 }

@@ -132,16 +132,26 @@ pub(crate) fn clean(text: &str, breaks: Breaks) -> String {
         match c {
             '\n' if breaks == Breaks::Kept => clean.push(c),
             '\n' | '\t' => clean.push(' '),
-            c if c.is_control() || is_invisible(c) => clean.extend(c.escape_unicode()),
+            c if is_obeyed(c) => clean.extend(c.escape_unicode()),
             c => clean.push(c),
         }
     }
     clean
 }
 
+/// Whether a terminal would do something for a character instead of showing it.
+pub(crate) fn is_obeyed(c: char) -> bool {
+    c.is_control() || is_direction(c) || is_break(c)
+}
+
 /// Marks that turn the reading direction around and can make a text look like another.
-pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Separators of lines and paragraphs: one line could look like two, the second said by somebody else.
+fn is_break(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 pub(crate) fn shorten(text: &str) -> String {
@@ -195,6 +205,19 @@ mod tests {
             assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
             assert!(text.contains("\\u{1b}"), "{text:?}");
         }
+    }
+
+    #[test]
+    fn letters_are_shown_and_what_is_obeyed_is_spelled_out() {
+        for c in [
+            '\u{0}', '\u{1b}', '\u{7f}', '\u{9b}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{202e}',
+            '\u{2066}',
+        ] {
+            assert_eq!(clean(&c.to_string(), Breaks::Kept), format!("\\u{{{:x}}}", u32::from(c)));
+        }
+        // Emoji and several scripts are joined by marks that turn nothing around.
+        let shown = "é 日本語 שלום می\u{200c}خواهم 👩\u{200d}🚀";
+        assert_eq!(clean(shown, Breaks::Kept), shown);
     }
 
     #[test]

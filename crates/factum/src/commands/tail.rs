@@ -69,7 +69,7 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, event: &Followed) -> Result<()> {
         match &mut self.renderer {
-            None => self.app.output.line(&event.json)?,
+            None => self.app.output.json_text(&event.json)?,
             Some(renderer) => self.app.output.text(renderer.event(&serde_json::from_str(&event.json)?))?,
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Server, check, check_error, factum, json, output_of};
+use crate::support::{Messages, Server, Terminal, check, check_error, factum, json, output_of};
 
 /// A server, and people who use it.
 pub(crate) struct World {
@@ -264,4 +264,32 @@ fn errors_say_what_to_do() {
     assert!(error.contains("not_found"), "{error}");
     let error = check_error(world.path(), &["channel", "list", "--url", "http://127.0.0.1:1"], 3);
     assert!(error.contains("no answer from"), "{error}");
+}
+
+#[test]
+fn what_strangers_write_is_never_obeyed_and_stays_what_it_is() {
+    let world = World::new();
+    let id = world.general();
+    let evil = "\u{9b}31m\u{202e}\u{200f}\u{7f} the end";
+    world.channel(BOB, &["publish", &id, evil]);
+    for format in ["json", "jsonl"] {
+        let mut terminal = Terminal::start(world.command(ALICE, &["history", &id, "-o", format]), Messages::Nowhere);
+        let shown = terminal.until(" the end");
+        assert!(shown.ends_with(r"\u009b31m\u202e\u200f\u007f"), "{shown:?}");
+        let piped = world.channel(ALICE, &["history", &id, "-o", format]);
+        assert!(piped.contains(evil), "{piped:?}");
+    }
+    let mut follow =
+        Terminal::start(world.command(ALICE, &["follow", &id, "--since", "0", "-o", "jsonl"]), Messages::Nowhere);
+    assert!(follow.until(" the end").ends_with(r"\u009b31m\u202e\u200f\u007f"));
+
+    let name = "agent://\u{202e}evil\u{200f}";
+    let said = [
+        world.error(ALICE, &["add", &id, name], 0),
+        world.error(ALICE, &["remove", &id, name], 0),
+        world.error(ALICE, &["remove", &id, name], 1),
+    ];
+    for said in said {
+        assert!(said.contains(r"\u{202e}evil\u{200f}") && !said.contains(['\u{202e}', '\u{200f}']), "{said:?}");
+    }
 }

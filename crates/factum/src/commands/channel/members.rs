@@ -9,6 +9,7 @@ use super::Here;
 use super::describe::role;
 use super::target::find_to_manage;
 use crate::nearest::nearest;
+use crate::render::{Breaks, clean};
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
@@ -75,6 +76,7 @@ pub(super) fn report(channel: &Channel, here: &Here, what: &str) -> Result<()> {
     if here.output.is_json() {
         return Ok(here.output.json(channel)?);
     }
+    let what = clean(what, Breaks::Shown);
     here.output.note(format_args!("{what}; version {} of {}", channel.version, channel.id));
     Ok(())
 }

@@ -57,11 +57,17 @@ impl Printer {
     }
 
     pub(super) fn entry(&mut self, entry: &Entry) -> std::io::Result<()> {
-        if self.output.is_json() { self.output.line(&entry.json) } else { self.output.text(self.renderer.entry(entry)) }
+        if self.output.is_json() {
+            return self.output.json_text(&entry.json);
+        }
+        self.output.text(self.renderer.entry(entry))
     }
 
     pub(super) fn message(&mut self, message: &MessageEvent) -> std::io::Result<()> {
-        if self.output.is_json() { self.output.json(message) } else { self.output.text(self.renderer.message(message)) }
+        if self.output.is_json() {
+            return self.output.json(message);
+        }
+        self.output.text(self.renderer.message(message))
     }
 }
 

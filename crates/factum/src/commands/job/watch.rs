@@ -51,7 +51,7 @@ pub(super) async fn run(watch: &Watch, here: &Here) -> Result<Exit> {
         let seen: Seen = serde_json::from_str(&event.json)?;
         let Some(change) = batch.saw(&seen) else { continue };
         if here.output.is_json() {
-            here.output.line(&event.json)?;
+            here.output.json_text(&event.json)?;
             continue;
         }
         if let Some(line) = change.line(&seen, &zone, glyphs) {

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::keys::Key;
-use crate::render::is_invisible;
+use crate::render::is_obeyed;
 
 /// Lines that can be called back with the arrow keys.
 const SAID_MAX: usize = 200;
@@ -152,7 +152,7 @@ fn shown(c: char) -> char {
     match c {
         '\n' => '⏎',
         '\t' => ' ',
-        c if c.is_control() || is_invisible(c) => '\u{fffd}',
+        c if is_obeyed(c) => '\u{fffd}',
         c => c,
     }
 }

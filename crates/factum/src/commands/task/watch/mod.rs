@@ -41,7 +41,7 @@ pub(super) async fn run(watch: &Watch, here: &Here) -> Result<Exit> {
         while graph.outcome().is_none() {
             let event = follow.next().await?;
             if graph.saw(&seen(&event)?).is_some() {
-                here.output.line(&event.json)?;
+                here.output.json_text(&event.json)?;
             }
         }
     } else {
