@@ -267,6 +267,54 @@ fn errors_say_what_to_do() {
 }
 
 #[test]
+fn an_audit_that_is_cut_says_how_to_go_on() {
+    let world = World::new();
+    let id = world.general();
+    for text in ["one", "two", "three"] {
+        world.channel(ALICE, &["publish", &id, text]);
+    }
+    let audit = |more: &[&str]| {
+        let args = [&["channel", "audit", &id, "-o", "jsonl", "--url", &world.server.url], more].concat();
+        (check(world.path(), &args, 0), check_error(world.path(), &args, 0))
+    };
+    let (all, silence) = audit(&[]);
+    let (first, note) = audit(&["--limit", "2"]);
+    assert_eq!((first.lines().count(), silence.as_str()), (2, ""));
+    let place =
+        note.split("--after ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{note}"));
+    let (rest, silence) = audit(&["--after", place]);
+    assert_eq!((first + &rest, silence.as_str()), (all, ""));
+}
+
+#[test]
+fn a_principal_that_is_likely_a_slip_is_remarked_on() {
+    let world = World::new();
+    world.general();
+    let said = |args: &[&str]| world.error(ALICE, args, 0);
+    for args in [
+        &["publish", "@bob", "hi"][..],
+        &["publish", "--peer", "bob", "hi"],
+        &["create", "--member", "bob"],
+        &["add", "general", "bob"],
+    ] {
+        let note = said(args);
+        assert!(note.contains("bob has no scheme") && note.contains("such as agent://bob"), "{args:?} {note}");
+    }
+    assert!(said(&["add", "general", "agent://bob:king"]).contains("king is no role"));
+    assert!(said(&["create", "--member", "agent://bob:king"]).contains("king is no role"));
+    for args in [&["add", "general", "agent://bob:onwer"][..], &["create", "--member", "agent://bob:onwer"]] {
+        assert!(world.error(ALICE, args, 2).contains("did you mean \"owner\"?"), "{args:?}");
+    }
+    for args in [&["add", "general", "agent://dora:owner"][..], &["add", "general", "agent://owner", "--role", "owner"]]
+    {
+        let note = said(args);
+        assert!(note.contains("is an owner now") && !note.contains("note:"), "{args:?} {note}");
+    }
+    let error = world.error(ALICE, &["add", "general", "agent://dora:owner", "--role", "member"], 2);
+    assert!(error.contains("two roles"), "{error}");
+}
+
+#[test]
 fn what_strangers_write_is_never_obeyed_and_stays_what_it_is() {
     let world = World::new();
     let id = world.general();

@@ -36,6 +36,20 @@ fn the_first_line_that_is_refused_is_the_end() {
 }
 
 #[test]
+fn a_line_that_is_not_text_is_named() {
+    let world = World::new();
+    let id = world.general();
+    let mut chat = world.command(ALICE, &["chat", &id]);
+    let mut child = chat.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"one\n\ntw\xff\nfour\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("line 3 was not posted") && error.contains("utf-8"), "{error}");
+    assert_eq!(world.json(ALICE, &["show", &id])["messageCount"], 1);
+}
+
+#[test]
 fn a_line_that_comes_while_the_server_is_away_is_posted_once_it_is_back() {
     let mut world = World::new();
     let id = world.general();

@@ -11,6 +11,7 @@ use super::describe::{role, when};
 use super::target::{Target, find};
 use crate::failure::{Exit, Problem, exit_of, refusal_of};
 use crate::output::Format;
+use crate::render::{Breaks, clean};
 use crate::table::Table;
 
 /// As many entries as the server puts on a page.
@@ -24,6 +25,9 @@ pub(super) struct Audit {
     /// So many entries at most.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+    /// Go on where an earlier one with --limit ended, which says what to write here.
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
+    after: Option<String>,
 }
 
 pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
@@ -34,7 +38,7 @@ pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
             peer @ Target::Peer(_) => Some(peer.channel(here).await?.id),
         },
     };
-    let (zone, mut left, mut page_token) = (TimeZone::system(), audit.limit.unwrap_or(u64::MAX), None);
+    let (zone, mut left, mut page_token) = (TimeZone::system(), audit.limit.unwrap_or(u64::MAX), audit.after.clone());
     let mut collected = Vec::new();
     while left > 0 {
         let page_size = Some(left.min(PAGE_ENTRIES) as i64);
@@ -52,6 +56,11 @@ pub(super) async fn run(audit: &Audit, here: &Here) -> Result<()> {
     }
     if here.output.format == Some(Format::Json) {
         here.output.rows(&collected)?;
+    }
+    if let Some(place) = page_token.filter(|_| left == 0) {
+        let place = clean(&place, Breaks::Shown);
+        here.output
+            .note(format_args!("this is not the end; a higher --limit shows more, --after {place} goes on here"));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use factum_model::messaging::ChannelVisibility;
 use factum_model::value::Metadata;
 
 use super::Here;
-use super::members::parse_member;
+use super::principal::{parse_member, remark};
 
 #[derive(Debug, Args)]
 pub(super) struct Create {
@@ -29,6 +29,7 @@ pub(super) struct Create {
 }
 
 pub(super) async fn run(create: Create, here: &Here) -> Result<()> {
+    create.members.iter().for_each(|member| remark(&member.principal_id, here));
     let command = CreateChannel {
         name: create.name,
         visibility: create.public.then_some(ChannelVisibility::Public),

@@ -1,14 +1,15 @@
 //! `factum channel add` and `remove`: who is in a channel, and as what.
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use factum_model::commands::{AddChannelMember, NewChannelMember, RemoveChannelMember};
 use factum_model::messaging::{Channel, ChannelRole};
 
 use super::Here;
 use super::describe::role;
+use super::principal::{Role, parse_member, remark};
 use super::target::find_to_manage;
-use crate::nearest::nearest;
+use crate::failure::Problem;
 use crate::render::{Breaks, clean};
 
 #[derive(Debug, Args)]
@@ -16,12 +17,12 @@ pub(super) struct Add {
     /// The channel's id or name.
     #[arg(value_name = "CHANNEL")]
     channel: String,
-    /// Whom, such as agent://bob.
-    #[arg(value_name = "PRINCIPAL")]
-    principal: String,
-    /// As what.
-    #[arg(long, value_enum, default_value = "member", value_name = "ROLE")]
-    role: Role,
+    /// Whom, such as agent://bob, or agent://bob:owner.
+    #[arg(value_name = "PRINCIPAL[:ROLE]", value_parser = parse_member)]
+    member: NewChannelMember,
+    /// As what [default: member]
+    #[arg(long, value_enum, value_name = "ROLE")]
+    role: Option<Role>,
 }
 
 #[derive(Debug, Args)]
@@ -34,29 +35,11 @@ pub(super) struct Remove {
     principal: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Role {
-    /// Manages the channel.
-    Owner,
-    /// Reads and publishes.
-    Member,
-    /// A member, for now.
-    Moderator,
-}
-
-impl From<Role> for ChannelRole {
-    fn from(role: Role) -> Self {
-        match role {
-            Role::Owner => Self::Owner,
-            Role::Member => Self::Member,
-            Role::Moderator => Self::Moderator,
-        }
-    }
-}
-
 pub(super) async fn add(add: Add, here: &Here) -> Result<()> {
+    let given = one_role(add.member.role, add.role.map(ChannelRole::from))?;
     let channel_id = find_to_manage(&add.channel, here).await?;
-    let (principal_id, given) = (add.principal, ChannelRole::from(add.role));
+    let principal_id = add.member.principal_id;
+    remark(&principal_id, here);
     let command =
         AddChannelMember { channel_id, principal_id: principal_id.clone(), role: Some(given), idempotency_key: None };
     let channel = here.run(&command).await?.channel;
@@ -81,35 +64,18 @@ pub(super) fn report(channel: &Channel, here: &Here, what: &str) -> Result<()> {
     Ok(())
 }
 
+/// The role, which may be said behind the principal or on its own, but not as two.
+fn one_role(behind: Option<ChannelRole>, alone: Option<ChannelRole>) -> Result<ChannelRole, Problem> {
+    match (behind, alone) {
+        (Some(behind), Some(alone)) if behind != alone => {
+            let what = format!("{} and --role {} are two roles", role(behind), role(alone));
+            Err(Problem::cannot_run(what).advice("give one of them"))
+        }
+        (behind, alone) => Ok(behind.or(alone).unwrap_or(ChannelRole::Member)),
+    }
+}
+
 fn with_article(given: ChannelRole) -> String {
     let article = if given == ChannelRole::Owner { "an" } else { "a" };
     format!("{article} {}", role(given))
-}
-
-/// `agent://bob` or `agent://bob:owner`.
-pub(super) fn parse_member(text: &str) -> Result<NewChannelMember, String> {
-    let plain = NewChannelMember { principal_id: text.to_owned(), role: None };
-    let Some((principal, word)) = text.rsplit_once(':') else { return Ok(plain) };
-    if let Ok(role) = Role::from_str(word, false) {
-        return Ok(NewChannelMember { principal_id: principal.to_owned(), role: Some(role.into()) });
-    }
-    // A port or a path is part of the name; a slip in a role would be too, and nobody would notice.
-    match nearest(word, ["owner", "member", "moderator"]) {
-        Some(meant) => Err(format!("there is no role {word:?}; did you mean {meant:?}?")),
-        None => Ok(plain),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_member_may_have_a_role() {
-        let parsed = |text| parse_member(text).map(|member| (member.principal_id, member.role));
-        assert_eq!(parsed("agent://bob"), Ok(("agent://bob".to_owned(), None)));
-        assert_eq!(parsed("agent://bob:owner"), Ok(("agent://bob".to_owned(), Some(ChannelRole::Owner))));
-        assert_eq!(parsed("agent://host:8080"), Ok(("agent://host:8080".to_owned(), None)));
-        assert!(parsed("agent://bob:ownr").unwrap_err().contains("did you mean \"owner\"?"));
-    }
 }

@@ -14,6 +14,7 @@ mod list;
 mod members;
 mod message;
 mod presence;
+mod principal;
 mod publish;
 mod read;
 mod render;

@@ -47,7 +47,7 @@ pub(super) async fn run(publish: Publish, here: &Here) -> Result<()> {
     let parts = parts(words, publish.json.as_deref())?;
     let target = match channel {
         Some(channel) => find(channel, here).await?,
-        None => Target::Peer(publish.peer.clone().unwrap_or_default()),
+        None => Target::with(publish.peer.as_deref().unwrap_or_default(), here),
     };
     let reply_to_id = match &publish.reply_to {
         Some(message) => Some(message.find(&target, here).await?),

@@ -26,7 +26,7 @@ pub(super) async fn run(read: &Read, here: &Here) -> Result<()> {
     let (channel, sequence) = split(read)?;
     let target = match channel {
         Some(channel) => find(channel, here).await?,
-        None => Target::Peer(read.peer.clone().unwrap_or_default()),
+        None => Target::with(read.peer.as_deref().unwrap_or_default(), here),
     };
     let sequence = match sequence {
         Some(sequence) => sequence,

@@ -9,6 +9,7 @@ use factum_model::id::MessagingChannelId;
 use factum_model::messaging::{Channel, ChannelVisibility};
 
 use super::Here;
+use super::principal::remark;
 use crate::failure::Problem;
 use crate::nearest::did_you_mean;
 use crate::render::{Breaks, clean};
@@ -52,6 +53,12 @@ impl Target {
         }
     }
 
+    /// The direct channel with somebody, as they were typed.
+    pub(super) fn with(peer: &str, here: &Here) -> Self {
+        remark(peer, here);
+        Self::Peer(peer.to_owned())
+    }
+
     /// The channel itself.
     pub(super) async fn channel(&self, here: &Here) -> Result<Channel> {
         let command = GetChannel { channel_id: self.channel_id(), peer: self.peer() };
@@ -62,7 +69,7 @@ impl Target {
 impl Which {
     pub(super) async fn find(&self, here: &Here) -> Result<Target> {
         match (&self.peer, &self.channel) {
-            (Some(peer), _) => Ok(Target::Peer(peer.clone())),
+            (Some(peer), _) => Ok(Target::with(peer, here)),
             (None, channel) => find(channel.as_deref().unwrap_or_default(), here).await,
         }
     }
@@ -71,7 +78,8 @@ impl Which {
 /// The channel that a word stands for.
 pub(super) async fn find(word: &str, here: &Here) -> Result<Target> {
     match Word::read(word)? {
-        Word::Target(target) => Ok(target),
+        Word::Id(id) => Ok(Target::Id(id)),
+        Word::Peer(peer) => Ok(Target::with(peer, here)),
         Word::Name(name) => named(name, &all(here, None).await?).map(Target::Id).map_err(Into::into),
     }
 }
@@ -104,18 +112,19 @@ pub(super) async fn all(here: &Here, visibility: Option<ChannelVisibility>) -> R
 /// What a word is before anybody is asked.
 #[derive(Debug, PartialEq, Eq)]
 enum Word<'a> {
-    Target(Target),
+    Id(MessagingChannelId),
+    Peer(&'a str),
     Name(&'a str),
 }
 
 impl<'a> Word<'a> {
     fn read(word: &'a str) -> Result<Self, Problem> {
         if let Some(peer) = word.strip_prefix('@') {
-            return Ok(Self::Target(Target::Peer(peer.to_owned())));
+            return Ok(Self::Peer(peer));
         }
         if word.starts_with("chan_") || word.starts_with("chan:") {
             let bad = |error| Problem::cannot_run(format!("{word:?} is not a channel's id")).because(error);
-            return word.parse().map(|id| Self::Target(Target::Id(id))).map_err(bad);
+            return word.parse().map(Self::Id).map_err(bad);
         }
         if word.contains("://") {
             let problem = Problem::cannot_run(format!("{word} is somebody's name, not a channel's"));
@@ -171,10 +180,10 @@ mod tests {
     #[test]
     fn words_are_ids_principals_or_names() {
         let read = |word| Word::read(word).ok();
-        let id = |id: &str| Some(Word::Target(Target::Id(id.parse().unwrap())));
+        let id = |id: &str| Some(Word::Id(id.parse().unwrap()));
         assert_eq!(read("chan_1"), id("chan_1"));
         assert_eq!(read("chan:direct:00"), id("chan:direct:00"));
-        assert_eq!(read("@agent://bob"), Some(Word::Target(Target::Peer("agent://bob".to_owned()))));
+        assert_eq!(read("@agent://bob"), Some(Word::Peer("agent://bob")));
         assert_eq!(read("general"), Some(Word::Name("general")));
         assert_eq!(read("chan_ with space"), None);
         assert_eq!(read("agent://bob"), None);

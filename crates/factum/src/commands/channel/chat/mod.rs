@@ -165,7 +165,7 @@ impl Room {
                 next = heard.recv() => self.hear(next)?,
                 posted = self.poster.next(), if self.poster.is_busy() => self.posted(posted)?,
                 Some(answer) = self.asks.join_next(), if !self.asks.is_empty() => self.answer(answer?)?,
-                typed = self.face.next(), if self.takes_lines() => match typed? {
+                typed = self.face.next(), if self.takes_lines() => match typed.map_err(|error| self.in_line(error))? {
                     Typed::Line(line) => self.line(line)?,
                     // Told twice, it does not wait for the server.
                     Typed::End if self.ended => break,
@@ -228,6 +228,14 @@ impl Room {
             }
         }
         Ok(())
+    }
+
+    /// A line that could not even be read. Whoever wrote the lines wants to know which.
+    fn in_line(&self, error: anyhow::Error) -> anyhow::Error {
+        match self.typist {
+            Typist::Pipe => error.context(format!("line {} was not posted", self.lines + 1)),
+            Typist::Person => error,
+        }
     }
 
     fn post(&mut self, post: Post) -> Result<()> {
