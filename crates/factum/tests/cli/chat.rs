@@ -17,7 +17,8 @@ fn every_line_of_a_pipe_is_posted_and_it_ends_when_all_are_there() {
     let shown: Vec<String> = lines.lines().map(|line| text(&json(line)["event"])).collect();
     assert_eq!(shown, ["one", "/quit", "three"]);
     let channel = world.json(ALICE, &["show", &id]);
-    assert_eq!((&channel["messageCount"], &channel["readCursor"]["sequence"]), (&4.into(), &4.into()));
+    assert_eq!(channel["messageCount"], 4);
+    assert_eq!(channel["readCursor"], serde_json::json!({ "sequence": 0, "unreadCount": 1 }), "nobody read anything");
     let text = output_of(&mut world.command(BOB, &["chat", "@agent://alice", "--last", "5"]), "psst\n");
     assert!(text.ends_with("1  agent://bob    psst\n"), "{text}");
 }
@@ -98,6 +99,29 @@ fn a_line_that_is_being_typed_survives_what_comes_in() {
     let modes = tcgetattr(&chat.inside).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "the terminal is as it was: {modes:?}");
     assert_eq!(world.json(ALICE, &["show", &id])["readCursor"]["unreadCount"], 0);
+}
+
+#[test]
+fn what_was_not_shown_stays_unread() {
+    let world = World::new();
+    let id = world.general();
+    let lines: String = (1..=25).map(|number| format!("line {number}\n")).collect();
+    output_of(&mut world.command(BOB, &["chat", &id]), &lines);
+    let unread = || world.json(ALICE, &["show", &id])["readCursor"]["unreadCount"].clone();
+    let mut chat = Terminal::start(world.command(ALICE, &["chat", "general"]), Messages::Screen);
+    chat.until("nothing is marked as read; --last 25 shows it");
+    chat.until("line 25");
+    world.until_followed(BOB, &id);
+    world.channel(BOB, &["publish", &id, "a new one"]);
+    chat.until("a new one");
+    chat.press("/quit\r");
+    assert_eq!(chat.child.wait().unwrap().code(), Some(0));
+    assert_eq!(unread(), 26);
+    let mut chat = Terminal::start(world.command(ALICE, &["chat", "general", "--last", "26"]), Messages::Screen);
+    assert!(!chat.until("a new one").contains("nothing is marked"));
+    chat.press("/quit\r");
+    assert_eq!(chat.child.wait().unwrap().code(), Some(0));
+    assert_eq!(unread(), 0);
 }
 
 #[test]

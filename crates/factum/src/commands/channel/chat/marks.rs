@@ -1,10 +1,10 @@
 //! Marking as read what was shown: the newest of it, now and then, and once more at the end.
 //!
-//! A mark is a convenience. One that fails is not worth a word; the next says the same and more.
+//! How far somebody has read is one number, so a mark covers everything before it. Whether that is true is decided before
+//! this is started. A mark is a convenience. One that fails is not worth a word; the next says the same and more.
 
 use std::time::Duration;
 
-use factum_model::messaging::Channel;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -23,7 +23,7 @@ pub(super) struct Marks {
     shown: watch::Sender<u64>,
     /// How far it was read before.
     before: u64,
-    /// Only members have something to mark.
+    /// Absent where nothing is to be marked.
     work: Option<Work>,
 }
 
@@ -34,14 +34,17 @@ struct Work {
 }
 
 impl Marks {
-    pub(super) fn start(target: &Target, channel: &Channel, here: &Here) -> Self {
-        let before = channel.read_cursor.as_ref().map(|cursor| cursor.sequence);
-        let (shown, seen) = watch::channel(before.unwrap_or(0));
-        let work = before.map(|_| {
-            let task = tokio::spawn(keep_marking(target.clone(), here.clone(), seen));
-            Work { here: here.clone(), target: target.clone(), task }
-        });
-        Self { shown, before: before.unwrap_or(0), work }
+    /// Marks what is shown from now on, behind what was read before.
+    pub(super) fn start(target: &Target, before: u64, here: &Here) -> Self {
+        let (shown, seen) = watch::channel(before);
+        let task = tokio::spawn(keep_marking(target.clone(), here.clone(), seen));
+        let work = Work { here: here.clone(), target: target.clone(), task };
+        Self { shown, before, work: Some(work) }
+    }
+
+    /// Marks nothing.
+    pub(super) fn none() -> Self {
+        Self { shown: watch::Sender::new(0), before: 0, work: None }
     }
 
     pub(super) fn shown(&self, sequence: u64) {

@@ -1,8 +1,8 @@
 //! `factum channel chat`: follow a channel and post to it.
 //!
 //! Three things go on at once, each in a task of its own: the channel is followed, lines are posted one after the other,
-//! and what was shown is marked as read. This file is the loop that joins them with whoever types. What that looks like
-//! is in `face`; a message is shown when the channel says it is there, never before.
+//! and what a person was shown is marked as read. This file is the loop that joins them with whoever types. What that
+//! looks like is in `face`; a message is shown when the channel says it is there, never before.
 
 mod editor;
 mod face;
@@ -17,7 +17,7 @@ use std::io::IsTerminal;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use factum_model::messaging::{Channel, StreamEnvelope};
+use factum_model::messaging::{Channel, MessageEvent, StreamEnvelope};
 use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -31,6 +31,7 @@ use super::presence::{lines, who};
 use super::target::{Target, Which};
 use crate::client::{FollowChannel, Heard};
 use crate::failure::{Problem, render};
+use crate::render::{Breaks, clean};
 use crate::table::count;
 use face::{Face, Typed};
 use marks::Marks;
@@ -45,7 +46,8 @@ const HEARD_MAX: usize = 256;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 On a terminal: /who, /members, /reply MESSAGE TEXT, /help and /quit; a line that starts with // is posted with one slash.
-From a pipe: every line is a message as it is; it ends when all of them are in the channel.")]
+From a pipe: every line is a message as it is; it ends when all of them are in the channel.
+On a terminal what is shown is marked as read, unless messages you have not read stand before it. From a pipe nothing is.")]
 pub(in super::super) struct Chat {
     #[command(flatten)]
     which: Which,
@@ -72,6 +74,7 @@ pub(super) async fn run(chat: &Chat, here: &Here) -> Result<()> {
     let typist = if std::io::stdin().is_terminal() { Typist::Person } else { Typist::Pipe };
     let last = chat.last.unwrap_or(if typist == Typist::Person { LAST_MESSAGES } else { 0 });
     let before = recent(&target, last, here).await?;
+    let reading = reading(typist, &channel, &before);
     // Something may have been published between the two questions.
     channel.message_count = before.last().map_or(0, |message| message.sequence).max(channel.message_count);
     let also = Also { control: typist == Typist::Person, presence: false };
@@ -81,11 +84,19 @@ pub(super) async fn run(chat: &Chat, here: &Here) -> Result<()> {
     if typist == Typist::Person {
         here.output.note(greeting(&channel));
     }
+    if let Reading::Gap { last } = reading {
+        here.output.note(format_args!(
+            "not everything you have not read is shown, so nothing is marked as read; --last {last} shows it"
+        ));
+    }
     let mut face =
         if on_screen { Face::screen(here.output, &name(&target, &channel))? } else { Face::lines(here.output) };
     face.expect(channel.members.iter().map(|member| member.principal_id.as_str()));
     before.iter().try_for_each(|message| face.message(message))?;
-    let marks = Marks::start(&target, &channel, here);
+    let marks = match reading {
+        Reading::On { from } => Marks::start(&target, from, here),
+        Reading::Gap { .. } | Reading::Nobody => Marks::none(),
+    };
     marks.shown(before.last().map_or(0, |message| message.sequence));
     let room = Room {
         poster: Poster::start(&target, here),
@@ -129,10 +140,39 @@ fn greeting(channel: &Channel) -> String {
     format!("{}: {members}, {messages}{unread}. /help says what you can do.", title(channel))
 }
 
+/// What becomes of how far somebody has read.
+#[derive(Debug, PartialEq, Eq)]
+enum Reading {
+    /// It goes on behind `from`: everything unread is shown.
+    On { from: u64 },
+    /// Something unread stands before what is shown, and a mark would cover it. The last so many messages have all of it.
+    Gap { last: u64 },
+    /// A pipe does not read, and who is no member has nothing to mark.
+    Nobody,
+}
+
+/// `channel` is how it was before `shown` was asked for.
+fn reading(typist: Typist, channel: &Channel, shown: &[MessageEvent]) -> Reading {
+    let Some(cursor) = channel.read_cursor.as_ref().filter(|_| typist == Typist::Person) else {
+        return Reading::Nobody;
+    };
+    // What is behind the cursor and not unread is their own.
+    let read = if cursor.unread_count == 0 { channel.message_count } else { cursor.sequence };
+    let (first, last) = match shown {
+        [first, .., last] => (first.sequence, last.sequence),
+        [one] => (one.sequence, one.sequence),
+        [] => (channel.message_count + 1, channel.message_count),
+    };
+    if first <= read + 1 {
+        return Reading::On { from: cursor.sequence };
+    }
+    Reading::Gap { last: last.saturating_sub(read) }
+}
+
 /// What stands before the line that is being typed.
 fn name(target: &Target, channel: &Channel) -> String {
     match target {
-        Target::Peer(peer) => format!("@{peer}"),
+        Target::Peer(peer) => clean(&format!("@{peer}"), Breaks::Shown),
         Target::Id(_) => title(channel),
     }
 }
@@ -295,5 +335,48 @@ impl Room {
                 Err(Problem::unreachable(what).advice("`factum channel history` shows it").into())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn channel(messages: u64, read: Option<(u64, u64)>) -> Channel {
+        let cursor = read.map(|(sequence, unread)| json!({ "sequence": sequence, "unreadCount": unread }));
+        let channel = json!({
+            "id": "chan_1", "visibility": "private", "createdAt": 0, "createdBy": "agent://a", "members": [], "metadata": {},
+            "version": 1, "kind": "channel", "messageCount": messages, "readCursor": cursor,
+        });
+        serde_json::from_value(channel).unwrap()
+    }
+
+    fn messages(sequences: std::ops::RangeInclusive<u64>) -> Vec<MessageEvent> {
+        let message = |sequence| {
+            let parts = json!([{ "text": "hi" }]);
+            json!({
+                "id": format!("msg_{sequence}"), "channelId": "chan_1", "sequence": sequence, "timestamp": 0,
+                "author": "agent://a", "parts": parts, "kind": "messageEvent",
+            })
+        };
+        sequences.map(|sequence| serde_json::from_value(message(sequence)).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_mark_never_covers_what_was_not_shown() {
+        let person = |channel: &Channel, shown: &[MessageEvent]| reading(Typist::Person, channel, shown);
+        let behind = channel(100, Some((50, 50)));
+        assert_eq!(person(&behind, &messages(81..=100)), Reading::Gap { last: 50 });
+        assert_eq!(person(&behind, &messages(51..=100)), Reading::On { from: 50 });
+        assert_eq!(person(&behind, &messages(52..=101)), Reading::Gap { last: 51 }, "one more came in between");
+        let through = channel(100, Some((50, 0)));
+        assert_eq!(person(&through, &messages(102..=121)), Reading::Gap { last: 21 }, "many came in between");
+        assert_eq!(person(&behind, &[]), Reading::Gap { last: 50 });
+        assert_eq!(person(&channel(100, Some((50, 0))), &[]), Reading::On { from: 50 }, "the rest is one's own");
+        assert_eq!(person(&channel(0, Some((0, 0))), &[]), Reading::On { from: 0 });
+        assert_eq!(person(&channel(1, None), &messages(1..=1)), Reading::Nobody);
+        assert_eq!(reading(Typist::Pipe, &channel(1, Some((0, 1))), &messages(1..=1)), Reading::Nobody);
     }
 }
