@@ -179,7 +179,7 @@ impl Guest {
         });
     }
 
-    fn answer(self, asked: Asked) {
+    fn answer(self, asked: Box<Asked>) {
         tokio::spawn(async move {
             let Self { door, peer, place, .. } = &self;
             let line = asked.answer(&door.state, |request| door.answer(peer.ip(), place, request)).await;

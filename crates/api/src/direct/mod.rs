@@ -62,7 +62,7 @@ pub(crate) enum Left {
     /// It has ended.
     Gone,
     /// The router is asked for something.
-    Asked(Asked),
+    Asked(Box<Asked>),
     /// For hyper, with what was read and not answered.
     NotOurs(Rewound),
 }
@@ -131,7 +131,7 @@ impl Connection<'_> {
                 *request.method_mut() = method;
                 *request.uri_mut() = uri;
                 *request.headers_mut() = self.headers;
-                Left::Asked(Asked::new(request, self.line))
+                Left::Asked(Box::new(Asked::new(request, self.line)))
             }
             Next::NotOurs => Left::NotOurs(self.line.rewound()),
             Next::Ours(..) | Next::Gone => Left::Gone,
