@@ -168,10 +168,10 @@ impl Store for EmbeddedStore {
     }
 
     async fn feed(&self, after: Position, limit: ReadLimit) -> Result<Vec<StoredCommit>, ReadError> {
-        if after >= *self.shared.durable.borrow() {
-            return self.shared.feed(after, limit);
-        }
-        self.run(is_small(limit), move |shared| shared.feed(after, limit)).await
+        // What was written last is still in memory: those who follow the end need no thread of their own to read it.
+        let behind = self.shared.durable.borrow().saturating_sub(after);
+        let small = behind <= INLINE_BYTES_MAX as u64 || is_small(limit);
+        self.run(small, move |shared| shared.feed(after, limit)).await
     }
 
     fn durable(&self) -> watch::Receiver<Position> {
