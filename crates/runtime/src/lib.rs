@@ -42,7 +42,7 @@ pub use clock::{Clock, Ids, RandomIds, Sources, SystemClock};
 pub use cursor::{Secret, same};
 pub use delegations::{
     Answer, ArtifactContent, Delegate, Described, Errand, Follow, Found, Given, PeerView, Remote, Terms, Trouble,
-    ViewedArtifact,
+    ViewedArtifact, WORDS_MAX,
 };
 pub use dispatch::{CallError, Handle};
 pub use factum_agent::Agents;

@@ -76,7 +76,9 @@ impl Peers {
         let request = SendMessageRequest { message, configuration: Some(configuration), metadata: None, tenant: None };
         match peer.send(request, Some(&key)).await {
             Ok(SendMessageResponse::Task(task)) => Ok(Given::Task(Box::new(view::of_task(&peer, &task)))),
-            Ok(SendMessageResponse::Message(message)) => Ok(Given::Reply(view::words(&message))),
+            Ok(SendMessageResponse::Message(message)) => {
+                Ok(Given::Reply { text: view::words(&message), artifacts: view::contents(&message) })
+            }
             Err(failure) => Err(self.failed(name, failure)),
         }
     }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use factum_a2a::client::PeerOptions;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery};
 use factum_model::task::TaskStatus;
-use factum_runtime::{Answer, ArtifactContent, Delegate, Errand, Found, Given, Remote, Terms, Trouble};
+use factum_runtime::{Answer, ArtifactContent, Delegate, Errand, Found, Given, Remote, Terms, Trouble, ViewedArtifact};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -329,5 +329,43 @@ async fn pieces_of_text_are_one_text() {
         let view = peers.look("north", &remote).await.unwrap();
         let content = ArtifactContent::Bytes { media_type: media_type.to_owned(), bytes: text.into() };
         assert_eq!(view.artifacts[0].content, content, "{id}");
+    }
+}
+
+/// Of a reply, and of a task's last word, more is kept than the words that a fact repeats: all of the text first, then each of the
+/// other parts as what it is.
+#[tokio::test]
+async fn what_a_message_holds_besides_short_words_is_kept() {
+    fn script(method: &str, params: &Value) -> Says {
+        let parts = match params["message"]["parts"][0]["text"].as_str().or(params["id"].as_str()) {
+            Some("short") => json!([{ "text": "4" }, { "text": "2" }]),
+            Some("data") => json!([{ "data": { "answer": 42 } }]),
+            _ => json!([{ "text": "x".repeat(5_000) }, { "data": { "answer": 42 } },
+                { "raw": "AQI=", "filename": "n.bin", "mediaType": "image/png" }, { "text": "end" }]),
+        };
+        let message = json!({ "messageId": "m", "role": "ROLE_AGENT", "parts": parts });
+        let mut task = task("TASK_STATE_COMPLETED");
+        task["status"]["message"] = message.clone();
+        Says::Result(if method == "SendMessage" { json!({ "message": message }) } else { task })
+    }
+    let (_, peers) = start(script, json!([])).await;
+    let kept = |id: &str, name: Option<&str>, media_type: &str, bytes: &[u8]| ViewedArtifact {
+        remote_id: format!("message:m/{id}"),
+        name: name.map(str::to_owned),
+        content: ArtifactContent::Bytes { media_type: media_type.to_owned(), bytes: bytes.to_vec().into() },
+    };
+    let long = format!("{}\nend", "x".repeat(5_000));
+    let answer = br#"{"answer":42}"#;
+    let all = vec![
+        kept("text", Some("message"), "text/plain; charset=utf-8", long.as_bytes()),
+        kept("1", None, "application/json", answer),
+        kept("2", Some("n.bin"), "image/png", &[1, 2]),
+    ];
+    let data = vec![kept("0", None, "application/json", answer)];
+    for (id, words, held) in [("short", "4\n2", vec![]), ("data", "", data), ("all", long.as_str(), all)] {
+        let given = peers.give("north", &Errand { text: id.to_owned(), ..errand() }).await.unwrap();
+        assert_eq!(given, Given::Reply { text: words.to_owned(), artifacts: held.clone() }, "{id}");
+        let remote = Remote { task_id: id.to_owned(), context_id: None };
+        assert_eq!(peers.look("north", &remote).await.unwrap().artifacts, held, "{id}");
     }
 }

@@ -5,7 +5,7 @@ use a2a::{Artifact, Message, Part, PartContent, Task, TaskState, TaskStatus as N
 use factum_a2a::client::Peer;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery};
 use factum_model::task::TaskStatus;
-use factum_runtime::{ArtifactContent, PeerView, Remote, Terms, ViewedArtifact};
+use factum_runtime::{ArtifactContent, PeerView, Remote, Terms, ViewedArtifact, WORDS_MAX};
 use serde_json::Value;
 
 /// The media type of a text that does not say which it is.
@@ -13,9 +13,13 @@ const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
 /// A whole task.
 pub(super) fn of_task(peer: &Peer, task: &Task) -> PeerView {
-    let artifacts = task.artifacts.iter().flatten().map(artifact).collect();
     let native = peer.native_status(&task.status.state, task.metadata.as_ref());
-    PeerView { artifacts, whole: true, ..of_status(peer, &task.id, &task.context_id, &task.status, native) }
+    let view = of_status(peer, &task.id, &task.context_id, &task.status, native);
+    // The last word of a task may be all that came of it.
+    let over = view.recovery == PeerRecovery::CompletedUnreconciled;
+    let said = task.status.message.as_ref().filter(|_| over).map(contents).unwrap_or_default();
+    let artifacts = task.artifacts.iter().flatten().map(artifact).chain(said).collect();
+    PeerView { artifacts, whole: true, ..view }
 }
 
 /// A status, without what was made so far.
@@ -94,6 +98,31 @@ pub(super) fn words(message: &Message) -> String {
     texts.join("\n")
 }
 
+/// What a message holds, where that is more than a fact repeats of it: its text, whole, and each of its other parts as what it
+/// is. Nothing for a short text.
+pub(super) fn contents(message: &Message) -> Vec<ViewedArtifact> {
+    let (texts, others): (Vec<_>, Vec<_>) =
+        message.parts.iter().enumerate().partition(|(_, part)| part.as_text().is_some());
+    let words = words(message);
+    if others.is_empty() && words.chars().nth(WORDS_MAX).is_none() {
+        return Vec::new();
+    }
+    // What a message is called is the peer's to choose, and so is what an artifact is: they must not be taken for each other.
+    let remote_id = |what: &str| format!("message:{}/{what}", message.message_id);
+    let media_type = media_type_of(texts.iter().map(|(_, part)| *part));
+    let text = (!words.is_empty()).then(|| ViewedArtifact {
+        remote_id: remote_id("text"),
+        name: Some("message".to_owned()),
+        content: ArtifactContent::Bytes { media_type, bytes: words.into() },
+    });
+    let others = others.into_iter().map(|(at, part)| ViewedArtifact {
+        remote_id: remote_id(&at.to_string()),
+        name: part.filename.clone(),
+        content: content(part),
+    });
+    text.into_iter().chain(others).collect()
+}
+
 pub(super) fn artifact(artifact: &Artifact) -> ViewedArtifact {
     let content = match artifact.parts.as_slice() {
         [part] => content(part),
@@ -105,10 +134,15 @@ pub(super) fn artifact(artifact: &Artifact) -> ViewedArtifact {
 /// The one text that pieces of text are: an agent that streams makes a part of each piece. `None` where they are not all text.
 fn text(parts: &[Part]) -> Option<ArtifactContent> {
     let texts: Option<String> = parts.iter().map(Part::as_text).collect();
-    let of_first = parts.first()?.media_type.clone();
-    let media_type = of_first.filter(|of_first| parts.iter().all(|part| part.media_type.as_ref() == Some(of_first)));
-    let media_type = media_type.unwrap_or_else(|| PLAIN_TEXT.to_owned());
-    Some(ArtifactContent::Bytes { media_type, bytes: texts?.into() })
+    Some(ArtifactContent::Bytes { media_type: media_type_of(parts), bytes: texts?.into() })
+}
+
+/// The media type of pieces of text: the one they all say.
+fn media_type_of<'a>(parts: impl IntoIterator<Item = &'a Part>) -> String {
+    let mut parts = parts.into_iter();
+    let of_first = parts.next().and_then(|first| first.media_type.as_ref());
+    let of_all = of_first.filter(|of_first| parts.all(|part| part.media_type.as_ref() == Some(of_first)));
+    of_all.cloned().unwrap_or_else(|| PLAIN_TEXT.to_owned())
 }
 
 fn content(part: &Part) -> ArtifactContent {

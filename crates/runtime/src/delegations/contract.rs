@@ -97,8 +97,14 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
     Task(Box<PeerView>),
-    /// Words, and that is all.
-    Reply(String),
+    /// A message, and that is all.
+    Reply {
+        /// Its words.
+        text: String,
+        /// What it holds, where that is more than [`WORDS_MAX`](factum_engine::session::delegations::WORDS_MAX) characters of
+        /// text: its text first, whole.
+        artifacts: Vec<ViewedArtifact>,
+    },
 }
 
 /// What became of an errand.

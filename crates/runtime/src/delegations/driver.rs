@@ -12,8 +12,8 @@ use factum_model::{ErrorCode, Trace};
 use tokio::sync::Notify;
 
 use super::backoff::Backoff;
-use super::contract::{Answer, Delegate, Errand, Given, PeerView, Remote, Trouble};
-use super::news::news_of;
+use super::contract::{Answer, Delegate, Errand, Given, PeerView, Remote, Trouble, ViewedArtifact};
+use super::news::{news_of, reply_of};
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
 use crate::session::SessionCell;
@@ -193,9 +193,22 @@ impl Drive {
     pub(super) async fn got(&mut self, given: Given) -> Result<(), Over> {
         match given {
             Given::Task(view) => self.saw(*view).await,
-            Given::Reply(text) => {
+            Given::Reply { text, artifacts } => {
                 self.heard();
-                self.record(&Observed::Replied { text }).await
+                self.keep_reply(&text, &artifacts).await
+            }
+        }
+    }
+
+    /// Records a message. What it holds is waited for: it comes once.
+    async fn keep_reply(&self, text: &str, artifacts: &[ViewedArtifact]) -> Result<(), Over> {
+        loop {
+            match reply_of(&self.runtime, text.to_owned(), artifacts.to_vec()).await {
+                Ok(observed) => return self.record(&observed).await,
+                Err(problem) => {
+                    tracing::error!(run_id = %self.run_id, problem, "what a peer said could not be kept; trying again");
+                    self.pause(RECORD_PAUSE).await;
+                }
             }
         }
     }

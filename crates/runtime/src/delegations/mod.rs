@@ -27,7 +27,7 @@ pub use contract::{
     ViewedArtifact,
 };
 
-pub use factum_engine::session::delegations::Terms;
+pub use factum_engine::session::delegations::{Terms, WORDS_MAX};
 pub(crate) use open::OpenDelegations;
 pub(crate) use tool::run as run_tool;
 

@@ -9,10 +9,7 @@ use crate::runtime::Runtime;
 
 /// What the core is told of a view. The error is the store's.
 pub(super) async fn news_of(runtime: &Runtime, view: PeerView) -> Result<Observed, String> {
-    let mut artifacts = Vec::with_capacity(view.artifacts.len());
-    for artifact in view.artifacts {
-        artifacts.push(kept(runtime, artifact).await?);
-    }
+    let artifacts = all_kept(runtime, view.artifacts).await?;
     Ok(Observed::Task(Box::new(PeerNews {
         remote_task_id: view.remote.task_id,
         remote_context_id: view.remote.context_id,
@@ -27,6 +24,23 @@ pub(super) async fn news_of(runtime: &Runtime, view: PeerView) -> Result<Observe
         artifacts,
         whole: view.whole,
     })))
+}
+
+/// What the core is told of a message instead of a task.
+pub(super) async fn reply_of(
+    runtime: &Runtime,
+    text: String,
+    artifacts: Vec<ViewedArtifact>,
+) -> Result<Observed, String> {
+    Ok(Observed::Replied { text, artifacts: all_kept(runtime, artifacts).await? })
+}
+
+async fn all_kept(runtime: &Runtime, artifacts: Vec<ViewedArtifact>) -> Result<Vec<PeerArtifact>, String> {
+    let mut all = Vec::with_capacity(artifacts.len());
+    for artifact in artifacts {
+        all.push(kept(runtime, artifact).await?);
+    }
+    Ok(all)
 }
 
 async fn kept(runtime: &Runtime, artifact: ViewedArtifact) -> Result<PeerArtifact, String> {

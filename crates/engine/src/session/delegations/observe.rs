@@ -19,15 +19,16 @@ pub(super) const PEER_ARTIFACT_REF: &str = "remote_artifact_id";
 /// The most artifacts of one peer's task that are taken in.
 const ARTIFACTS_MAX: usize = 1_000;
 /// The most characters of a peer's words that a fact repeats.
-pub(in super::super) const WORDS_MAX: usize = 2_000;
+pub const WORDS_MAX: usize = 2_000;
 
 /// Something the shell saw.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Observed {
     /// The peer's task, in part or as a whole.
     Task(Box<PeerNews>),
-    /// The peer answered with words instead of a task: that is all there is to it.
-    Replied { text: String },
+    /// The peer answered with a message instead of a task: that is all there is to it. `artifacts` is what the message holds where
+    /// its words alone, or as many of them as a fact repeats, are not all of it.
+    Replied { text: String, artifacts: Vec<PeerArtifact> },
     /// The peer cannot be reached or does not let us in. `connected` where there was a connection that broke.
     Unavailable { recovery: PeerRecovery, problem: String, connected: bool },
     /// The peer knows no such task.
@@ -148,16 +149,16 @@ pub(in super::super) struct TakenIn {
     pub(in super::super) new: bool,
 }
 
-/// The artifacts of these news that are not here yet, or are here in another version.
+/// The artifacts among these that are not here yet, or are here in another version.
 pub(in super::super) fn taken_in(
     delegation: &Delegation,
-    news: &PeerNews,
+    seen: &[PeerArtifact],
     scope: &Scope,
     names: &[String],
     context: &mut Context<'_>,
 ) -> Vec<TakenIn> {
     let mut taken: Vec<TakenIn> = Vec::new();
-    for artifact in &news.artifacts {
+    for artifact in seen {
         let known = delegation.artifacts.get(&artifact.remote_id);
         let content = artifact.content.as_ref().map(content_key);
         let same = known.is_some_and(|known| known.content == content);

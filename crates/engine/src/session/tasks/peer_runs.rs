@@ -15,7 +15,7 @@ use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
 use super::link_tasks::{add_edge, room};
 use crate::context::{Context, Decision};
 use crate::session::delegations::{
-    Delegation, Observed, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands, superseded, taken_in,
+    Delegation, Observed, PeerArtifact, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands, superseded, taken_in,
 };
 use crate::session::state::SessionState;
 use crate::session::text::clip;
@@ -47,7 +47,7 @@ pub fn observe_peer(
 fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observed) -> Result<(), Refusal> {
     match observed {
         Observed::Task(news) => see(draft, delegation, news)?,
-        Observed::Replied { text } => replied(draft, delegation, text),
+        Observed::Replied { text, artifacts } => replied(draft, delegation, text, artifacts),
         Observed::Unavailable { recovery, problem, connected } => {
             unavailable(draft, delegation, *recovery, problem, *connected);
         }
@@ -122,7 +122,7 @@ fn see(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> R
         }
         return Ok(());
     }
-    take_in(draft, delegation, news)?;
+    take_in(draft, delegation, &news.artifacts)?;
     match news.recovery {
         PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization => wait(draft, delegation, news)?,
         PeerRecovery::CompletedUnreconciled if news.whole => finish(draft, delegation, news),
@@ -150,11 +150,11 @@ fn resume(draft: &mut Draft<'_, '_>, delegation: &Delegation) {
 }
 
 /// What the peer made becomes ours: by reference, with an edge of the graph.
-fn take_in(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) -> Result<(), Refusal> {
+fn take_in(draft: &mut Draft<'_, '_>, delegation: &Delegation, seen: &[PeerArtifact]) -> Result<(), Refusal> {
     let task_id = &delegation.task_id;
     let names = draft.tasks.get(task_id).map(|task| task.row.artifacts.clone()).unwrap_or_default();
     let scope = scope(draft, delegation);
-    for taken in taken_in(delegation, news, &scope, &names, draft.context) {
+    for taken in taken_in(delegation, seen, &scope, &names, draft.context) {
         if taken.new {
             let row = draft.require(task_id)?.row;
             room(draft, &row)?;
@@ -239,13 +239,7 @@ fn finish(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
     draft.push(scope(draft, delegation), fact);
     reconciled(draft, delegation, news);
     let message = news.message.as_deref().map(|text| clip(text, WORDS_MAX));
-    let output_refs: Vec<String> = news
-        .artifacts
-        .iter()
-        .filter_map(|artifact| artifact.content.as_ref())
-        .map(|content| content.r#ref.clone())
-        .collect();
-    let leavings = Leavings { output_refs, ..Leavings::default() };
+    let leavings = Leavings { output_refs: refs_of(&news.artifacts), ..Leavings::default() };
     let task_id: &TaskId = &delegation.task_id;
     let error = |category: &str, words: &str| Failure {
         category: category.to_owned(),
@@ -266,6 +260,11 @@ fn finish(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
     }
 }
 
+/// Where the content of what the peer made is.
+fn refs_of(artifacts: &[PeerArtifact]) -> Vec<String> {
+    artifacts.iter().filter_map(|artifact| artifact.content.as_ref()).map(|content| content.r#ref.clone()).collect()
+}
+
 fn reconciled(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNews) {
     let mut change = PeerChange::of(delegation, news);
     change.peer_task.recovery = PeerRecovery::Reconciled;
@@ -274,21 +273,31 @@ fn reconciled(draft: &mut Draft<'_, '_>, delegation: &Delegation, news: &PeerNew
     draft.push(channel_scope(draft, delegation), fact);
 }
 
-/// Words instead of a task: a message is no durable output, so they are kept as what the run came to.
-fn replied(draft: &mut Draft<'_, '_>, delegation: &Delegation, text: &str) {
+/// A message instead of a task. Its words are kept as what the run came to; whatever of it they do not say is kept as what the
+/// peer made, since nobody can ask for it again.
+fn replied(draft: &mut Draft<'_, '_>, delegation: &Delegation, text: &str, artifacts: &[PeerArtifact]) {
+    let output_refs = refs_of(artifacts);
+    let words = Some(clip(text, WORDS_MAX)).filter(|words| !words.is_empty() || output_refs.is_empty());
+    let parts = words.iter().map(|text| Part::Text { text: text.clone() });
+    let parts = parts.chain(output_refs.iter().map(|output| Part::Ref { r#ref: output.clone() })).collect();
     let fact = ChannelMessage {
         kind: ChannelMessageKind::Message,
         direction: Direction::Inbound,
-        parts: vec![Part::Text { text: clip(text, WORDS_MAX) }],
+        parts,
         native_id: None,
         native_type: Some("message".to_owned()),
     };
     draft.push(channel_scope(draft, delegation), fact);
+    let open = is_open(draft, delegation);
+    // One that the task has no room for is the run's alone, as with what an agent makes: there is no second message to wait for.
+    let _ = if open { take_in(draft, delegation, artifacts) } else { Ok(()) };
     let change = PeerChange::only(delegation, PeerRecovery::Reconciled, None);
     update(draft, delegation, change);
-    if is_open(draft, delegation) {
+    if open {
         supersede(draft, delegation, Side::Remote);
-        attempt_completed(draft, &delegation.task_id, Some(clip(text, WORDS_MAX)), Leavings::default());
+        let shown = || artifacts.iter().find_map(|artifact| artifact.content.as_ref()?.preview.clone());
+        let leavings = Leavings { output_refs, ..Leavings::default() };
+        attempt_completed(draft, &delegation.task_id, words.or_else(shown), leavings);
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) struct State {
     /// How often a message was carried out.
     pub(super) begun: Vec<String>,
     pub(super) replies: Option<String>,
+    /// What a reply holds besides: each with its media type.
+    pub(super) holds: Vec<(&'static str, String)>,
     /// What its card says that it can do.
     pub(super) capabilities: Vec<String>,
 }
@@ -114,6 +116,15 @@ impl Fake {
         }
     }
 
+    fn held(&self) -> Vec<ViewedArtifact> {
+        let held = |(at, (media_type, text)): (usize, &(&str, String))| ViewedArtifact {
+            remote_id: format!("message:m/{at}"),
+            name: None,
+            content: ArtifactContent::Bytes { media_type: (*media_type).to_owned(), bytes: text.clone().into() },
+        };
+        self.state.lock().holds.iter().enumerate().map(held).collect()
+    }
+
     fn view(&self, task_id: &str) -> Result<PeerView, Trouble> {
         let state = self.state.lock();
         let task = state.tasks.iter().find(|task| task.id == task_id);
@@ -171,7 +182,7 @@ impl Delegate for Fake {
         self.change(|state| state.told.push((errand.message_id.clone(), errand.text.clone())));
         let replies = self.state.lock().replies.clone();
         if let Some(text) = replies {
-            return Ok(Given::Reply(text));
+            return Ok(Given::Reply { text, artifacts: self.held() });
         }
         let known = self.state.lock().tasks.iter().find(|task| task.message_id == errand.message_id).cloned();
         let keeps_keys = self.state.lock().keeps_keys;

@@ -372,6 +372,27 @@ async fn words_instead_of_a_task_are_what_the_run_came_to() {
     assert_eq!(task.attempts[0].completion_summary.as_deref(), Some("forty-two"));
 }
 
+/// The summary is a preview; the whole of a long reply, and what is no text, is kept.
+#[tokio::test]
+async fn a_long_reply_is_kept_whole() {
+    let long = "x".repeat(5_000);
+    let held = vec![("text/plain", long.clone()), ("application/json", r#"{"answer":42}"#.to_owned())];
+    let fake = Fake::new(|state| (state.replies, state.holds) = (Some(long.clone()), held));
+    let world = world(&fake).await;
+    let session_id = given(&world).await;
+    let task: TaskRecord = until(&world, &session_id, "t", TaskStatus::Completed).await;
+    let attempt = &task.attempts[0];
+    assert_eq!(attempt.completion_summary.as_ref().map(|text| text.chars().count()), Some(2_001));
+    assert_eq!((attempt.output_refs.len(), task.artifacts.len()), (2, 2));
+    let events = events(&world, &session_id).await;
+    let kept: Vec<&Value> = events.iter().filter(|event| event["type"] == "artifact.changed").collect();
+    let sizes: Vec<&Value> = kept.iter().map(|event| &event["payload"]["content"]["size"]).collect();
+    assert_eq!(
+        (sizes, &kept[0]["payload"]["content"]["preview_dropped"]),
+        (vec![&json!(5_000), &json!(13)], &json!(4_744))
+    );
+}
+
 #[tokio::test]
 async fn a_peer_that_is_not_configured_is_refused_by_name() {
     let fake = Fake::new(|_| {});
@@ -427,6 +448,20 @@ async fn a_scripted_agent_gives_work_away_once_and_goes_on_with_what_it_came_to(
         assert_eq!(thread.last_outcome.unwrap().preview.as_deref(), Some(said));
         assert_eq!(begun(&fake), 1, "{state}: given once");
     }
+}
+
+/// What a script goes on with is what the peer said, not the preview of it.
+#[tokio::test]
+async fn a_scripted_agent_gets_a_long_reply_whole() {
+    let long = "x".repeat(5_000);
+    let fake = Fake::new(|state| {
+        (state.replies, state.holds) = (Some(long.clone()), vec![("text/plain", long.clone())]);
+    });
+    let world = World::with_peers(boss(), Some(Arc::new(fake.clone()))).await;
+    let session_id = world.submit("count").await.unwrap().session_id;
+    world.until(&session_id, Status::Completed).await;
+    let said = format!("north says: {long}");
+    assert!(events(&world, &session_id).await.iter().any(|event| event["payload"]["text"] == said));
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ fn facts_of_a_channel_name_it_and_others_do_not() {
     assert_eq!(checked(&board), ["channel.message"], "an answer that is not taken");
 
     let mut board = given(json!({}));
-    see(&mut board, &Observed::Replied { text: "ten".to_owned() });
+    see(&mut board, &Observed::Replied { text: "ten".to_owned(), artifacts: Vec::new() });
     assert_eq!(checked(&board), ["channel.message", "channel.peer_task.updated"]);
 }
 

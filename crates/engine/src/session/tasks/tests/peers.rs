@@ -239,12 +239,38 @@ fn what_the_peer_s_end_is_our_run_s_end_is() {
         assert_eq!(delegation(&board), None);
     }
     let mut board = given(json!({}));
-    see(&mut board, &Observed::Replied { text: "42".to_owned() });
+    see(&mut board, &Observed::Replied { text: "42".to_owned(), artifacts: Vec::new() });
     assert_eq!(board.status("t"), TaskStatus::Completed);
     assert_eq!(board.attempt("t").completion_summary.as_deref(), Some("42"));
     let mut board = given(json!({}));
     see(&mut board, &Observed::Refused { problem: "not my trade".to_owned() });
     assert_eq!((board.status("t"), delegation(&board)), (TaskStatus::Failed, None));
+}
+
+/// Nobody can ask for a message again: what its words do not say is the run's output, and the task's artifact.
+#[test]
+fn what_a_message_holds_besides_its_words_is_kept() {
+    let preview = |text: &str| {
+        let mut artifact = artifact("message:m/0", "numbers", "sha256:1");
+        artifact.content.as_mut().expect("content").preview = Some(text.to_owned());
+        artifact
+    };
+    let long = "x".repeat(5_000);
+    for (text, summary) in
+        [("see the numbers", "see the numbers"), ("", "[42]"), (&long, &format!("{}…", &long[..2_000]))]
+    {
+        let mut board = given(json!({}));
+        see(&mut board, &Observed::Replied { text: text.to_owned(), artifacts: vec![preview("[42]")] });
+        let attempt = board.attempt("t");
+        assert_eq!((board.status("t"), attempt.completion_summary.as_deref()), (TaskStatus::Completed, Some(summary)));
+        assert_eq!(attempt.output_refs, ["blob:sha256:1"]);
+        assert_eq!(facts(&board, "artifact.changed").count(), 1);
+        assert_eq!(facts(&board, "task.dependency.updated").count(), 1);
+        let said = facts(&board, "channel.message").next().expect("a message");
+        let said = serde_json::to_value(said).expect("an event");
+        let parts = said["payload"]["parts"].as_array().expect("parts");
+        assert_eq!(parts.last(), Some(&json!({ "type": "ref", "ref": "blob:sha256:1" })), "{parts:?}");
+    }
 }
 
 #[test]
