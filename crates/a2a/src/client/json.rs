@@ -86,11 +86,11 @@ impl Call<'_> {
 
 /// A result in the form of 1.0.
 fn of_1_0(spoken: Spoken, operation: Operation, value: Value) -> Value {
-    native::readable(match spoken {
-        Spoken::V1_0 => forgiven(value),
+    native::readable(forgiven(match spoken {
+        Spoken::V1_0 => value,
         Spoken::V0_3 => v0_3::result_from(operation, value),
         Spoken::April2025 => april_2025::result_from(operation, value),
-    })
+    }))
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {

@@ -194,8 +194,11 @@ async fn questions_without_an_id_are_told_apart_by_their_time() {
     fn script(_: &str, params: &Value) -> Says {
         let message = json!({ "role": "agent", "parts": [{ "type": "text", "text": "up?" }] });
         let mut status = json!({ "state": "input-required", "message": message });
-        if params["id"] == "timed" {
-            status["timestamp"] = json!("2025-04-01T00:00:00Z");
+        match params["id"].as_str() {
+            Some("timed") => status["timestamp"] = json!("2025-04-01T00:00:00Z"),
+            // As the official server of that time writes it.
+            Some("zoneless") => status["timestamp"] = json!("2025-04-01T00:00:00.123456"),
+            _ => {}
         }
         Says::Result(json!({ "id": params["id"], "status": status }))
     }
@@ -204,7 +207,9 @@ async fn questions_without_an_id_are_told_apart_by_their_time() {
         let remote = Remote { task_id: id.to_owned(), context_id: None };
         peers.look("north", &remote).await.unwrap().question
     };
-    assert!(look("timed").await.is_some_and(|question| question.starts_with("2025-04-01")));
+    for id in ["timed", "zoneless"] {
+        assert!(look(id).await.is_some_and(|question| question.starts_with("2025-04-01")), "{id}");
+    }
     assert_eq!(look("untimed").await, None);
 }
 
