@@ -95,7 +95,7 @@ impl Peers {
                 page_token: page_token.take(),
                 history_length: Some(SEARCHED_HISTORY),
                 status_timestamp_after: serde_json::from_value(json!(timestamp(since))).ok(),
-                include_artifacts: Some(true),
+                include_artifacts: None,
                 tenant: None,
             };
             let page = peer.list(request).await?;
@@ -172,13 +172,14 @@ impl Delegate for Peers {
                 "the task was sent and no answer came back; {why}, so whether the peer has it is not known"
             ),
         };
-        let found = if peer.tasks_are_named_by_messages() {
-            named(peer.get(&errand.message_id, Some(0)).await)
+        // Lists may leave out what tasks made, whatever they are asked for: what one shows is never the whole.
+        let (found, whole) = if peer.tasks_are_named_by_messages() {
+            (named(peer.get(&errand.message_id, Some(0)).await), true)
         } else {
-            self.search(&peer, errand).await
+            (self.search(&peer, errand).await, false)
         };
         match found {
-            Ok(Some(task)) => Ok(Found::Task(Box::new(view::of_task(&peer, &task)))),
+            Ok(Some(task)) => Ok(Found::Task(Box::new(PeerView { whole, ..view::of_task(&peer, &task) }))),
             Ok(None) => Ok(unknown("the peer knows no task that began with it")),
             Err(Failure::Refused { .. } | Failure::Malformed { .. } | Failure::Missing { .. }) => {
                 Ok(unknown("the peer does not list its tasks"))

@@ -172,10 +172,13 @@ async fn a_send_whose_answer_was_lost_is_looked_for_and_never_doubled() {
         fake.change(|state| {
             state.mood = Mood::Well;
             state.tasks[0].state = "completed";
+            state.tasks[0].artifacts.push(("numbers".to_owned(), "1 2 3".to_owned()));
         });
         world.restart(Agents::demo()).await;
         let task = until(&world, &session_id, "t", expected).await;
         assert_eq!((begun(&fake), task.attempts.len()), (1, 1), "{kind}");
+        let made = if expected == TaskStatus::Completed { 1 } else { 0 };
+        assert_eq!((task.artifacts.len(), task.attempts[0].output_refs.len()), (made, made), "{kind}");
     }
 }
 
