@@ -91,8 +91,11 @@ async fn fetch_card(client: &Client, options: &PeerOptions) -> Result<(Value, St
                 .map_err(|error| Failure::malformed(format!("the agent card at {url} is not JSON: {error}")));
             return read.map(|card| (card, url));
         }
-        if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
-            return Err(failure);
+        // Only where there is none, an older one may be elsewhere: a peer that is in trouble still is what its newest card says.
+        if !matches!(answer.status.as_u16(), 404 | 405 | 410) {
+            let problem = format!("the agent card at {url} was answered with {}", answer.status);
+            let trouble = Failure::Network { problem, may_have_arrived: false };
+            return Err(Failure::by_status(answer.status, &answer.body).unwrap_or(trouble));
         }
         last = Failure::malformed(format!("there is no agent card at {url}: {}", answer.status));
     }
@@ -103,12 +106,14 @@ async fn check_signature(client: &Client, options: &PeerOptions, card: &Value) -
     let signed = card.get("signatures").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let untrusted =
         |problem: String| Failure::Refused { code: 0, message: format!("its agent card is not trusted: {problem}") };
+    let unsigned = |or: &str| format!("it is not signed; ask the peer to sign it, or {or}");
     match &options.trust {
         Trust::Connection if signed => Ok(Signature::Unchecked),
         Trust::Connection => Ok(Signature::Absent),
-        Trust::Keys { .. } | Trust::OwnKeys { .. } if !signed => {
-            Err(untrusted("it is not signed; ask the peer to sign it, or set trust = \"connection\"".to_owned()))
+        Trust::Keys { .. } if !signed => {
+            Err(untrusted(unsigned("take card_keys_file out of the peer's configuration")))
         }
+        Trust::OwnKeys { .. } if !signed => Err(untrusted(unsigned("set card_signed = false for the peer"))),
         Trust::Keys { jwks, verify } => verify(card, jwks).map(|()| Signature::Verified).map_err(untrusted),
         Trust::OwnKeys { verify } => {
             let jwks = fetch_keys(client, options, card).await?;

@@ -4,6 +4,8 @@ use a2a::{A2AError, error_code};
 use factum_outbound::Error as Outbound;
 use http::StatusCode;
 
+use super::operation::Operation;
+
 /// Why there is no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
@@ -45,12 +47,21 @@ impl Failure {
         matches!(self, Self::Network { .. })
     }
 
+    /// Whether it is what the peer said, and not that it could not be understood.
+    pub(super) fn is_said(&self) -> bool {
+        !matches!(self, Self::Malformed { .. })
+    }
+
     pub(super) fn malformed(problem: impl Into<String>) -> Self {
         Self::Malformed { problem: cut(&problem.into()), may_have_arrived: true }
     }
 
     /// A peer's error, whichever binding it came by. `reason` is that of its `ErrorInfo`.
-    pub(super) fn said(error: &A2AError, reason: Option<&str>) -> Self {
+    ///
+    /// Whoever is given something and answers with a number of its own and no reason says that it cannot now ("busy, try again"):
+    /// it took nothing, and judged nothing. Asked about a task that exists, it says no to just that, and how the task stands is
+    /// found out otherwise.
+    pub(super) fn said(operation: Operation, error: &A2AError, reason: Option<&str>) -> Self {
         let message = cut(&error.message);
         if let Some(failure) = reason.and_then(|reason| Self::by_reason(reason, &message)) {
             return failure;
@@ -59,6 +70,9 @@ impl Failure {
             error_code::TASK_NOT_FOUND => Self::Missing { problem: message },
             // The peer broke while it was at it: nobody knows how far it got.
             error_code::INTERNAL_ERROR => Self::Network { problem: message, may_have_arrived: true },
+            code if operation.gives() && reason.is_none() && is_server_trouble(code) => {
+                Self::Network { problem: message, may_have_arrived: false }
+            }
             code => Self::Refused { code, message },
         }
     }
@@ -85,6 +99,22 @@ impl Failure {
             _ => None,
         }
     }
+
+    /// What a status alone says, where the body says nothing of A2A: somebody in front of the peer answered, or the peer broke.
+    pub(super) fn unsaid(operation: Operation, status: StatusCode, body: &[u8]) -> Self {
+        let problem = cut(&format!("{status}: {}", String::from_utf8_lossy(body)));
+        if let Some(failure) = Self::by_status(status, body) {
+            return failure;
+        }
+        match status.as_u16() {
+            // Nobody does that at this address now, so nobody did it. A peer that moves or starts is there later.
+            404 | 405 | 410 if operation.gives() => Self::Network { problem, may_have_arrived: false },
+            404 | 405 | 410 if operation.names_task() => Self::malformed(problem),
+            500.. => Self::Network { problem, may_have_arrived: true },
+            400.. => Self::Refused { code: i32::from(status.as_u16()), message: problem },
+            _ => Self::malformed(problem),
+        }
+    }
 }
 
 impl From<Outbound> for Failure {
@@ -97,6 +127,12 @@ impl From<Outbound> for Failure {
             _ => Self::Network { problem, may_have_arrived },
         }
     }
+}
+
+/// A number that JSON-RPC leaves to servers and A2A did not take.
+fn is_server_trouble(code: i32) -> bool {
+    let of_a2a = error_code::VERSION_NOT_SUPPORTED..=error_code::TASK_NOT_FOUND;
+    (-32_099..=-32_000).contains(&code) && !of_a2a.contains(&code)
 }
 
 /// A peer's words, not endless and on one line.

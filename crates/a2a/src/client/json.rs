@@ -50,7 +50,8 @@ impl Call<'_> {
         let request = self.request(task_id, params)?.header("Accept", "text/event-stream");
         match request.stream().await? {
             Streaming::Events(_, events) => {
-                Ok(PeerUpdates::events(*events, Reader { form: self.form, spoken: self.interface.spoken }))
+                let (form, operation, spoken) = (self.form, self.operation, self.interface.spoken);
+                Ok(PeerUpdates::events(*events, Reader { form, operation, spoken }))
             }
             Streaming::Answer(answer) => {
                 let response = read(self.result(&answer)?)?;
@@ -77,7 +78,7 @@ impl Call<'_> {
     /// The result in the form of 1.0.
     fn result(&self, answer: &Answer) -> Result<Value, Failure> {
         let value = match self.form {
-            Form::Rpc => rpc::result(answer)?,
+            Form::Rpc => rpc::result(self.operation, answer)?,
             Form::Rest => rest::result(self.operation, answer)?,
         };
         Ok(of_1_0(self.interface.spoken, self.operation, value))
@@ -101,6 +102,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
 #[derive(Clone, Copy)]
 pub(super) struct Reader {
     form: Form,
+    operation: Operation,
     spoken: Spoken,
 }
 
@@ -109,12 +111,12 @@ impl Reader {
         let body: Value = serde_json::from_str(data)
             .map_err(|error| Failure::malformed(format!("an event that is not JSON: {error}")))?;
         let value = match self.form {
-            Form::Rpc => rpc::outcome(body)?,
-            Form::Rest => match body.get("error").and_then(|_| rest::said(&body)) {
+            Form::Rpc => rpc::outcome(self.operation, body)?,
+            Form::Rest => match body.get("error").and_then(|_| rest::said(self.operation, &body)) {
                 Some(failure) => return Err(failure),
                 None => body,
             },
         };
-        read(of_1_0(self.spoken, Operation::Stream, value))
+        read(of_1_0(self.spoken, self.operation, value))
     }
 }

@@ -52,6 +52,16 @@ impl Operation {
     pub(super) fn names_task(self) -> bool {
         matches!(self, Self::Get | Self::Cancel | Self::Subscribe)
     }
+
+    /// Whether its answer goes on without an end to its time.
+    pub(super) fn streams(self) -> bool {
+        matches!(self, Self::Stream | Self::Subscribe)
+    }
+
+    /// Whether it gives the peer something to do.
+    pub(super) fn gives(self) -> bool {
+        matches!(self, Self::Send | Self::Stream)
+    }
 }
 
 /// A peer's id as a piece of a path or a query: a peer may put anything into its ids.

@@ -50,22 +50,18 @@ pub(super) fn result(operation: Operation, answer: &Answer) -> Result<Value, Fai
         return serde_json::from_slice(&answer.body).map_err(|error| Failure::malformed(format!("not JSON: {error}")));
     }
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    if let Some(failure) = said(&body) {
+    if let Some(failure) = said(operation, &body) {
         return Err(failure);
     }
-    if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
-        return Err(failure);
-    }
-    let problem = cut(&format!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body)));
+    let problem = || cut(&format!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body)));
     Err(match answer.status.as_u16() {
-        404 | 410 if operation.names_task() => Failure::Missing { problem },
-        500.. => Failure::Network { problem, may_have_arrived: true },
-        status => Failure::Refused { code: i32::from(status), message: problem },
+        404 | 410 if operation.names_task() => Failure::Missing { problem: problem() },
+        _ => Failure::unsaid(operation, answer.status, &answer.body),
     })
 }
 
 /// The A2A error that a body names: by `ErrorInfo`, or by a number as JSON-RPC has it.
-pub(super) fn said(body: &Value) -> Option<Failure> {
+pub(super) fn said(operation: Operation, body: &Value) -> Option<Failure> {
     let error = body.get("error").unwrap_or(body);
     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
     let details = error.get("details").and_then(Value::as_array);
@@ -75,5 +71,5 @@ pub(super) fn said(body: &Value) -> Option<Failure> {
         return Some(failure);
     }
     let code = reason.and_then(reason_to_error_code).or(number.filter(|code| *code < 0))?;
-    Some(Failure::said(&A2AError::new(code, message), reason))
+    Some(Failure::said(operation, &A2AError::new(code, message), reason))
 }

@@ -25,28 +25,31 @@ pub(super) fn request(
     Ok(client.post(&interface.url)?.body("application/json", body))
 }
 
-pub(super) fn result(answer: &Answer) -> Result<Value, Failure> {
+pub(super) fn result(operation: Operation, answer: &Answer) -> Result<Value, Failure> {
     if let Some(failure) = Failure::by_status(answer.status, &answer.body) {
         // What the body says of it is more than the status alone.
         let body: Option<Value> = serde_json::from_slice(&answer.body).ok();
-        return Err(body.and_then(|body| outcome(body).err()).filter(Failure::is_passing).unwrap_or(failure));
+        return Err(body
+            .and_then(|body| outcome(operation, body).err())
+            .filter(Failure::is_passing)
+            .unwrap_or(failure));
     }
-    match serde_json::from_slice::<Value>(&answer.body) {
-        Ok(body) => outcome(body),
-        Err(_) if answer.status.is_server_error() => {
-            Err(Failure::Network { problem: answer.status.to_string(), may_have_arrived: true })
-        }
-        Err(error) => Err(Failure::malformed(format!("{}, and not JSON: {error}", answer.status))),
+    let body = serde_json::from_slice::<Value>(&answer.body);
+    if !answer.status.is_success() {
+        // Whoever answers so and does not say why in the words of JSON-RPC need not be the peer.
+        let said = body.ok().and_then(|body| outcome(operation, body).err()).filter(Failure::is_said);
+        return Err(said.unwrap_or_else(|| Failure::unsaid(operation, answer.status, &answer.body)));
     }
+    outcome(operation, body.map_err(|error| Failure::malformed(format!("{}, and not JSON: {error}", answer.status)))?)
 }
 
 /// What a response holds, whole or as one event of a stream.
-pub(super) fn outcome(mut body: Value) -> Result<Value, Failure> {
+pub(super) fn outcome(operation: Operation, mut body: Value) -> Result<Value, Failure> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
         let message = error.get("message").and_then(Value::as_str).unwrap_or("no message");
         return match code {
-            Some(code) => Err(Failure::said(&A2AError::new(code, message), reason(error))),
+            Some(code) => Err(Failure::said(operation, &A2AError::new(code, message), reason(error))),
             None => Err(Failure::malformed(format!("an error without a code: {message}"))),
         };
     }

@@ -16,18 +16,12 @@ use tonic::codegen::Service;
 
 use super::super::credential::Credential;
 use super::super::failure::Failure;
+use super::super::operation::Operation;
 use super::super::peer::{Around, unsendable};
 use crate::version::Version;
 
 const STATUS_HEADER: &str = "grpc-status";
 const MEDIA_TYPE: &str = "application/grpc";
-
-/// How an answer goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lasting {
-    Answer,
-    Stream,
-}
 
 /// Whether the peer itself has said that something is wrong.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +46,7 @@ pub(super) struct Carrier {
     credential: Credential,
     key: Option<String>,
     last_event_id: Option<String>,
-    lasting: Lasting,
+    operation: Operation,
     said: Said,
 }
 
@@ -61,22 +55,19 @@ impl Carrier {
         client: Client,
         credential: Credential,
         around: Around<'_>,
-        lasting: Lasting,
+        operation: Operation,
         said: Said,
     ) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let (key, last_event_id) = (owned(around.key), owned(around.last_event_id));
-        Self { client, credential, key, last_event_id, lasting, said }
+        Self { client, credential, key, last_event_id, operation, said }
     }
 
     async fn carry(self, request: http::Request<tonic::body::Body>) -> Result<http::Response<Heard>, Failure> {
         let request = self.written(request).await?;
-        let response = match self.lasting {
-            Lasting::Answer => request.call().await?,
-            Lasting::Stream => request.call_streaming().await?,
-        };
+        let response = if self.operation.streams() { request.call_streaming().await? } else { request.call().await? };
         self.said.hear(response.headers());
-        spoken(&response)?;
+        spoken(self.operation, &response)?;
         Ok(response.map(|frames| Heard { frames, said: self.said }))
     }
 
@@ -95,18 +86,15 @@ impl Carrier {
 }
 
 /// Whether what answers speaks gRPC at all: whoever does says so with 200, however the call ends.
-fn spoken(response: &http::Response<Frames>) -> Result<(), Failure> {
+fn spoken(operation: Operation, response: &http::Response<Frames>) -> Result<(), Failure> {
     let status = response.status();
     let media_type = response.headers().get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let speaks = media_type.is_some_and(|media_type| media_type.starts_with(MEDIA_TYPE));
     if status == StatusCode::OK && speaks {
         return Ok(());
     }
-    if let Some(failure) = Failure::by_status(status, b"") {
-        return Err(failure);
-    }
-    if status.is_server_error() {
-        return Err(Failure::Network { problem: status.to_string(), may_have_arrived: true });
+    if !status.is_success() {
+        return Err(Failure::unsaid(operation, status, b""));
     }
     Err(Failure::malformed(format!("not gRPC: {status}, {}", media_type.unwrap_or("of no media type"))))
 }

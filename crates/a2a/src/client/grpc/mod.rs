@@ -22,7 +22,7 @@ use super::credential::Credential;
 use super::failure::Failure;
 use super::operation::Operation;
 use super::peer::{Around, unsendable};
-use carrier::{Carrier, Lasting, Said};
+use carrier::{Carrier, Said};
 
 /// One call to a peer.
 pub(super) struct Call {
@@ -42,12 +42,10 @@ impl Call {
     ) -> Result<Self, Failure> {
         let target = client.target(&interface.url)?;
         let origin = target.url().as_str().parse().map_err(|_| unsendable("its address is none of HTTP/2's"))?;
-        let (lasting, bytes_max) = match operation {
-            Operation::Stream | Operation::Subscribe => (Lasting::Stream, client.options().event_bytes_max),
-            _ => (Lasting::Answer, client.options().body_bytes_max),
-        };
+        let limits = client.options();
+        let bytes_max = if operation.streams() { limits.event_bytes_max } else { limits.body_bytes_max };
         let said = Said::default();
-        let carrier = Carrier::new(client.clone(), credential.clone(), around, lasting, said.clone());
+        let carrier = Carrier::new(client.clone(), credential.clone(), around, operation, said.clone());
         let service = A2aServiceClient::with_origin(carrier, origin).max_decoding_message_size(bytes_max);
         Ok(Self { service, operation, said, tenant: interface.tenant.clone() })
     }

@@ -24,7 +24,7 @@ pub(super) fn failure(status: &Status, operation: Operation, said: &Said) -> Fai
         return failure;
     }
     match reason.and_then(reason_to_error_code) {
-        Some(code) => Failure::said(&A2AError::new(code, status.message()), reason),
+        Some(code) => Failure::said(operation, &A2AError::new(code, status.message()), reason),
         None => by_code(status, operation),
     }
 }

@@ -148,17 +148,41 @@ async fn a_card_is_believed_by_what_configuration_trusts() {
 async fn keys_elsewhere_and_missing_signatures_are_not_believed() {
     let elsewhere = Fake::start(|_, address| json_of(signed(address, "http://127.0.0.9/keys"))).await;
     let unsigned = Fake::start(|_, address| card(address, "", "JSONRPC", "1.0")).await;
-    for (peer, words) in [(&elsewhere, "not at the peer's own address"), (&unsigned, "it is not signed")] {
+    // The configuration knows the word that the hint names (`config/peers.rs` of the binary).
+    let hint = "it is not signed; ask the peer to sign it, or set card_signed = false";
+    for (peer, words) in [(&elsewhere, "not at the peer's own address"), (&unsigned, hint)] {
         let options = PeerOptions { trust: Trust::OwnKeys { verify: fake_verify() }, ..peer.options() };
         let Err(Failure::Refused { message, .. }) = discover(&client(), options).await else { panic!("believed") };
         assert!(message.contains(words), "{message}");
     }
 }
 
+/// A peer of 1.0 that cannot give its card now is not one of April 2025, whatever stands at the older place.
+#[tokio::test]
+async fn an_older_card_is_asked_for_only_where_there_is_no_newer_one() {
+    for (status, older) in [(404, true), (405, true), (410, true), (500, false), (502, false), (400, false)] {
+        static STATUS: std::sync::atomic::AtomicU16 = std::sync::atomic::AtomicU16::new(0);
+        STATUS.store(status, std::sync::atomic::Ordering::SeqCst);
+        let peer = Fake::start(|asked, address| match asked.path.as_str() {
+            CARD => {
+                let status = STATUS.load(std::sync::atomic::Ordering::SeqCst);
+                StatusCode::from_u16(status).unwrap().into_response()
+            }
+            _ => json_of(json!({ "name": "old", "url": format!("http://{address}/"), "capabilities": {} })),
+        })
+        .await;
+        let found = peer.discover().await;
+        assert_eq!(found.is_ok(), older, "{status}: {found:?}");
+        assert_eq!(peer.asked().len(), if older { 2 } else { 1 }, "{status}");
+    }
+}
+
 #[tokio::test]
 async fn what_keeps_a_card_from_being_read_is_told_apart() {
     type Judge = fn(&Failure) -> bool;
-    let table: [(super::fake::Answering, Judge); 4] = [
+    let table: [(super::fake::Answering, Judge); 6] = [
+        (|_, _| StatusCode::INTERNAL_SERVER_ERROR.into_response(), |f| matches!(f, Failure::Network { .. })),
+        (|_, _| StatusCode::BAD_REQUEST.into_response(), |f| matches!(f, Failure::Network { .. })),
         (|_, _| StatusCode::UNAUTHORIZED.into_response(), |f| matches!(f, Failure::Auth { .. })),
         (|_, _| StatusCode::SERVICE_UNAVAILABLE.into_response(), |f| matches!(f, Failure::Network { .. })),
         (|_, _| not_found(), |f| matches!(f, Failure::Malformed { .. })),

@@ -55,6 +55,8 @@ fn answers(asked: &Asked, address: std::net::SocketAddr) -> Response {
         ("/rpc", "gone") => rpc_error(-32001),
         ("/rpc", "over") => rpc_error(-32004),
         ("/rpc", "broken") => rpc_error(-32603),
+        ("/rpc", "trouble") => rpc_error(-32000),
+        (_, "detail") => (StatusCode::INTERNAL_SERVER_ERROR, r#"{"detail":"oops"}"#).into_response(),
         ("/rpc", "closing") => rpc_refusal(200, "UNAVAILABLE"),
         ("/rpc", "closed") => rpc_refusal(503, "UNAVAILABLE"),
         ("/rpc", "often") => rpc_refusal(200, "RATE_LIMITED"),
@@ -95,6 +97,7 @@ async fn every_failure_is_of_one_kind() {
         ("often", Kind::Network(false)),
         ("unknown", Kind::Auth),
         ("gateway", Kind::Network(true)),
+        ("detail", Kind::Network(true)),
         ("html", Kind::Malformed),
         ("other", Kind::Malformed),
         ("elsewhere", Kind::Network(false)),
@@ -105,8 +108,59 @@ async fn every_failure_is_of_one_kind() {
             assert_eq!(kind(&failure), expected, "{way} {id}: {failure:?}");
         }
     }
+    assert_eq!(kind(&rpc.get("trouble", None).await.unwrap_err()), Kind::Refused(-32000), "a no about a task");
+    assert_eq!(kind(&rpc.get("unheard of", None).await.unwrap_err()), Kind::Malformed, "not the peer's word");
     assert_eq!(kind(&rpc.get("conflict", None).await.unwrap_err()), Kind::Refused(-32000), "judged, and refused");
     assert_eq!(kind(&rest.get("unheard of", None).await.unwrap_err()), Kind::Missing, "a plain 404 about a task");
+}
+
+/// What is sent is what must not be given up too early, nor sent twice.
+#[tokio::test]
+async fn a_message_is_refused_only_by_the_peer_s_judgement() {
+    fn answering(asked: &Asked, address: std::net::SocketAddr) -> Response {
+        let text = asked.body["params"]["message"]["parts"][0]["text"].as_str();
+        let text = text.or(asked.body["message"]["parts"][0]["text"].as_str()).unwrap_or_default();
+        let rpc = asked.path == "/rpc";
+        match text {
+            "" if asked.path == CARD => card(address, "/rpc", "JSONRPC", "1.0"),
+            "" => card(address, "/rest", "HTTP+JSON", "1.0"),
+            "conflict" => rpc_refusal(200, "CONFLICT"),
+            code if code.starts_with('-') && rpc => rpc_error(code.parse().unwrap()),
+            code if code.starts_with('-') => {
+                let error = json!({ "code": code.parse::<i32>().unwrap(), "message": "no" });
+                (StatusCode::BAD_REQUEST, json!({ "error": error }).to_string()).into_response()
+            }
+            status => (StatusCode::from_u16(status.parse().unwrap()).unwrap(), r#"{"detail":"?"}"#).into_response(),
+        }
+    }
+    let fake = Fake::start(answering).await;
+    let rpc = fake.discover().await.unwrap();
+    let options = super::super::PeerOptions { url: format!("http://{}/rest", fake.address), ..fake.options() };
+    let rest = super::super::discover(&super::fake::client(), options).await.unwrap();
+    let table = [
+        ("-32000", Kind::Network(false)),
+        ("-32050", Kind::Network(false)),
+        ("-32603", Kind::Network(true)),
+        ("-32005", Kind::Refused(-32005)),
+        ("-32602", Kind::Refused(-32602)),
+        ("404", Kind::Network(false)),
+        ("405", Kind::Network(false)),
+        ("410", Kind::Network(false)),
+        ("413", Kind::Refused(413)),
+        ("500", Kind::Network(true)),
+        ("503", Kind::Network(false)),
+    ];
+    for (text, expected) in table {
+        for (way, peer) in [("rpc", &rpc), ("rest", &rest)] {
+            let message = a2a::Message::new(a2a::Role::User, vec![a2a::Part::text(text)]);
+            let request = a2a::SendMessageRequest { message, configuration: None, metadata: None, tenant: None };
+            let failure = peer.send(request, None).await.unwrap_err();
+            assert_eq!(kind(&failure), expected, "{way} {text}: {failure:?}");
+        }
+    }
+    let message = a2a::Message::new(a2a::Role::User, vec![a2a::Part::text("conflict")]);
+    let request = a2a::SendMessageRequest { message, configuration: None, metadata: None, tenant: None };
+    assert_eq!(kind(&rpc.send(request, None).await.unwrap_err()), Kind::Refused(-32000), "judged, and refused");
 }
 
 #[tokio::test]
