@@ -95,7 +95,8 @@ async fn fetch_card(client: &Client, options: &PeerOptions) -> Result<(Value, St
         if !matches!(answer.status.as_u16(), 404 | 405 | 410) {
             let problem = format!("the agent card at {url} was answered with {}", answer.status);
             let trouble = Failure::Network { problem, may_have_arrived: false };
-            return Err(Failure::by_status(answer.status, &answer.body).unwrap_or(trouble));
+            let failure = Failure::by_status(answer.status, &answer.body).unwrap_or(trouble);
+            return Err(failure.until(answer.status, &answer.headers));
         }
         last = Failure::malformed(format!("there is no agent card at {url}: {}", answer.status));
     }

@@ -1,8 +1,11 @@
 //! Why a peer did not do what it was asked, by what can be done about it.
 
+use std::time::Duration;
+
 use a2a::{A2AError, error_code};
 use factum_outbound::Error as Outbound;
-use http::StatusCode;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
 
 use super::operation::Operation;
 
@@ -16,6 +19,9 @@ pub enum Failure {
         /// Whether the request may have been carried out all the same.
         may_have_arrived: bool,
     },
+    /// The same, and the peer says when to ask again.
+    #[error("the peer is busy: {problem}")]
+    Busy { problem: String, may_have_arrived: bool, after: Duration },
     /// The peer does not let us in. Somebody has to change a credential.
     #[error("the peer does not let us in: {problem}")]
     Auth { problem: String },
@@ -30,6 +36,9 @@ pub enum Failure {
     Malformed { problem: String, may_have_arrived: bool },
 }
 
+/// The longest that a peer may have us wait before it is asked again.
+const BUSY_MAX: Duration = Duration::from_secs(60);
+
 /// The most characters of a peer's words that are kept.
 const WORDS_MAX: usize = 500;
 
@@ -37,14 +46,28 @@ impl Failure {
     /// Whether what was asked may have been carried out although there is no answer.
     pub fn may_have_arrived(&self) -> bool {
         match self {
-            Self::Network { may_have_arrived, .. } | Self::Malformed { may_have_arrived, .. } => *may_have_arrived,
+            Self::Network { may_have_arrived, .. }
+            | Self::Busy { may_have_arrived, .. }
+            | Self::Malformed { may_have_arrived, .. } => *may_have_arrived,
             Self::Auth { .. } | Self::Missing { .. } | Self::Refused { .. } => false,
         }
     }
 
     /// Whether later it may work without anybody changing anything.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Self::Network { .. })
+        matches!(self, Self::Network { .. } | Self::Busy { .. })
+    }
+
+    /// With what the answer says of when to ask again: in seconds, as whoever is busy says it. A date would have to be compared with
+    /// a clock that is not the peer's.
+    pub(super) fn until(self, status: StatusCode, headers: &HeaderMap) -> Self {
+        let said = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        match (self, said.map(Duration::from_secs)) {
+            (Self::Network { problem, may_have_arrived }, Some(after)) if matches!(status.as_u16(), 429 | 503) => {
+                Self::Busy { problem, may_have_arrived, after: after.min(BUSY_MAX) }
+            }
+            (failure, _) => failure,
+        }
     }
 
     /// Whether it is what the peer said, and not that it could not be understood.

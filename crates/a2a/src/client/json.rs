@@ -78,9 +78,10 @@ impl Call<'_> {
     /// The result in the form of 1.0.
     fn result(&self, answer: &Answer) -> Result<Value, Failure> {
         let value = match self.form {
-            Form::Rpc => rpc::result(self.operation, answer)?,
-            Form::Rest => rest::result(self.operation, answer)?,
+            Form::Rpc => rpc::result(self.operation, answer),
+            Form::Rest => rest::result(self.operation, answer),
         };
+        let value = value.map_err(|failure| failure.until(answer.status, &answer.headers))?;
         Ok(of_1_0(self.interface.spoken, self.operation, value))
     }
 }

@@ -49,6 +49,7 @@ impl Peers {
             Trouble::Network { problem, .. } | Trouble::Malformed { problem, .. } => {
                 Trouble::Network { problem, may_have_arrived: false }
             }
+            Trouble::Busy { problem, after, .. } => Trouble::Busy { problem, may_have_arrived: false, after },
             other => other,
         })?;
         let peer = Arc::new(peer);
@@ -133,6 +134,7 @@ fn message(message_id: &str, text: &str) -> Message {
 fn trouble(failure: Failure) -> Trouble {
     match failure {
         Failure::Network { problem, may_have_arrived } => Trouble::Network { problem, may_have_arrived },
+        Failure::Busy { problem, may_have_arrived, after } => Trouble::Busy { problem, may_have_arrived, after },
         Failure::Auth { problem } => Trouble::Auth { problem },
         Failure::Missing { problem } => Trouble::Missing { problem },
         Failure::Refused { code, message } => Trouble::Refused { problem: format!("{message} ({code})") },

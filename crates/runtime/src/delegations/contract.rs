@@ -1,5 +1,7 @@
 //! What the runtime asks of whoever speaks to peers.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_engine::session::delegations::Terms;
@@ -167,6 +169,8 @@ pub enum ArtifactContent {
 pub enum Trouble {
     /// Later it may work.
     Network { problem: String, may_have_arrived: bool },
+    /// The same, and the peer says when to ask again.
+    Busy { problem: String, may_have_arrived: bool, after: Duration },
     /// Somebody has to change a credential.
     Auth { problem: String },
     /// The peer knows no such task.

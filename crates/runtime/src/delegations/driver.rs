@@ -215,15 +215,17 @@ impl Drive {
 
     /// Records that the peer is away and waits; whatever else it is, it is recorded as that.
     pub(super) async fn troubled(&mut self, trouble: Trouble, connected: Connected) -> Result<(), Over> {
+        let told = if let Trouble::Busy { after, .. } = &trouble { *after } else { Duration::ZERO };
         let (recovery, problem) = match trouble {
-            Trouble::Network { problem, .. } | Trouble::Malformed { problem, .. } | Trouble::Refused { problem } => {
-                (PeerRecovery::NetworkUnavailable, problem)
-            }
+            Trouble::Network { problem, .. }
+            | Trouble::Busy { problem, .. }
+            | Trouble::Malformed { problem, .. }
+            | Trouble::Refused { problem } => (PeerRecovery::NetworkUnavailable, problem),
             Trouble::Auth { problem } => (PeerRecovery::AuthUnavailable, problem),
             Trouble::Missing { problem } => return self.record(&Observed::Missing { problem }).await,
         };
         self.record(&Observed::Unavailable { recovery, problem, connected: connected == Connected::Yes }).await?;
-        let wait = self.backoff.after_trouble();
+        let wait = self.backoff.after_trouble().max(told);
         self.pause(wait).await;
         Ok(())
     }

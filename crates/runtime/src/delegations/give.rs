@@ -47,7 +47,9 @@ impl Drive {
 
 fn arrived(trouble: &Trouble) -> bool {
     match trouble {
-        Trouble::Network { may_have_arrived, .. } | Trouble::Malformed { may_have_arrived, .. } => *may_have_arrived,
+        Trouble::Network { may_have_arrived, .. }
+        | Trouble::Busy { may_have_arrived, .. }
+        | Trouble::Malformed { may_have_arrived, .. } => *may_have_arrived,
         Trouble::Auth { .. } | Trouble::Missing { .. } | Trouble::Refused { .. } => false,
     }
 }

@@ -94,7 +94,7 @@ fn spoken(operation: Operation, response: &http::Response<Frames>) -> Result<(),
         return Ok(());
     }
     if !status.is_success() {
-        return Err(Failure::unsaid(operation, status, b""));
+        return Err(Failure::unsaid(operation, status, b"").until(status, response.headers()));
     }
     Err(Failure::malformed(format!("not gRPC: {status}, {}", media_type.unwrap_or("of no media type"))))
 }

@@ -1,4 +1,4 @@
-//! Whatever goes wrong is one of five kinds, and says whether the request may have arrived.
+//! Whatever goes wrong is one of six kinds, and says whether the request may have arrived.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -10,6 +10,8 @@ use super::fake::{Asked, CARD, Fake, card, events, json_of, not_found};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Network(bool),
+    /// For so many seconds.
+    Busy(bool, u64),
     Auth,
     Missing,
     Refused(i32),
@@ -19,6 +21,7 @@ pub(super) enum Kind {
 pub(super) fn kind(failure: &Failure) -> Kind {
     match failure {
         Failure::Network { may_have_arrived, .. } => Kind::Network(*may_have_arrived),
+        Failure::Busy { may_have_arrived, after, .. } => Kind::Busy(*may_have_arrived, after.as_secs()),
         Failure::Auth { .. } => Kind::Auth,
         Failure::Missing { .. } => Kind::Missing,
         Failure::Refused { code, .. } => Kind::Refused(*code),
@@ -112,6 +115,39 @@ async fn every_failure_is_of_one_kind() {
     assert_eq!(kind(&rpc.get("unheard of", None).await.unwrap_err()), Kind::Malformed, "not the peer's word");
     assert_eq!(kind(&rpc.get("conflict", None).await.unwrap_err()), Kind::Refused(-32000), "judged, and refused");
     assert_eq!(kind(&rest.get("unheard of", None).await.unwrap_err()), Kind::Missing, "a plain 404 about a task");
+}
+
+#[tokio::test]
+async fn a_peer_says_when_to_ask_again() {
+    let fake = Fake::start(|asked, address| {
+        let after = |status: u16, after: &str, body: Response| {
+            (StatusCode::from_u16(status).unwrap(), [("Retry-After", after.to_owned())], body.into_body())
+                .into_response()
+        };
+        match asked.body["params"]["id"].as_str() {
+            _ if asked.path == CARD => card(address, "/rpc", "JSONRPC", "1.0"),
+            _ if asked.path.starts_with("/busy") => after(503, "5", not_found()),
+            Some("soon") => after(429, "8", not_found()),
+            Some("said") => after(503, "8", rpc_refusal(503, "UNAVAILABLE")),
+            Some("tomorrow") => after(503, "86400", not_found()),
+            Some("a date") => after(503, "Wed, 21 Oct 2026 07:28:00 GMT", not_found()),
+            _ => after(500, "8", not_found()),
+        }
+    })
+    .await;
+    let peer = fake.discover().await.unwrap();
+    for (id, expected) in [
+        ("soon", Kind::Busy(false, 8)),
+        ("said", Kind::Busy(true, 8)),
+        ("tomorrow", Kind::Busy(false, 60)),
+        ("a date", Kind::Network(false)),
+        ("broken", Kind::Network(true)),
+    ] {
+        assert_eq!(kind(&peer.get(id, None).await.unwrap_err()), expected, "{id}");
+    }
+    let options = super::super::PeerOptions { url: format!("http://{}/busy", fake.address), ..fake.options() };
+    let failure = super::super::discover(&super::fake::client(), options).await.unwrap_err();
+    assert_eq!(kind(&failure), Kind::Busy(false, 5));
 }
 
 /// What is sent is what must not be given up too early, nor sent twice.

@@ -34,6 +34,8 @@ pub(super) enum Mood {
     /// Nothing gets through.
     Down,
     Locked,
+    /// It says when to come back.
+    Busy,
     /// What arrives is carried out, and the answer never comes.
     Swallows,
 }
@@ -103,6 +105,10 @@ impl Fake {
     fn reachable(&self) -> Result<(), Trouble> {
         match self.state.lock().mood {
             Mood::Down => Err(Trouble::Network { problem: "cut off".to_owned(), may_have_arrived: false }),
+            Mood::Busy => {
+                let (problem, after) = ("later".to_owned(), std::time::Duration::from_millis(1));
+                Err(Trouble::Busy { problem, may_have_arrived: false, after })
+            }
             Mood::Locked => Err(Trouble::Auth { problem: "who are you?".to_owned() }),
             Mood::Well | Mood::Swallows => Ok(()),
         }

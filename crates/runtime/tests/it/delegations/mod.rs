@@ -184,7 +184,8 @@ async fn a_send_whose_answer_was_lost_is_looked_for_and_never_doubled() {
 
 #[tokio::test]
 async fn a_peer_that_is_away_is_waited_for() {
-    for (mood, word) in [(Mood::Down, "network_unavailable"), (Mood::Locked, "auth_unavailable")] {
+    let busy = (Mood::Busy, "network_unavailable");
+    for (mood, word) in [(Mood::Down, "network_unavailable"), busy, (Mood::Locked, "auth_unavailable")] {
         let fake = Fake::new(|state| state.mood = mood);
         let world = world(&fake).await;
         let session_id = given(&world).await;
