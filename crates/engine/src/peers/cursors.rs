@@ -34,7 +34,13 @@ pub(super) fn named(
 ) -> Result<BTreeMap<String, u64>, Refusal> {
     let mut named = cursors.clone();
     if let Some(sequence) = sequence {
-        named.insert(addressed(peer, session_id)?, sequence);
+        let stream = addressed(peer, session_id)?;
+        // Nobody can say which of the two was meant, and the wrong one loses events or repeats them.
+        if named.get(&stream).is_some_and(|other| *other != sequence) {
+            let message = "one stream has two places: the number that stands alone and its cursor differ";
+            return Err(Refusal::invalid(message).with("stream", stream));
+        }
+        named.insert(stream, sequence);
     }
     if named.keys().any(|stream| peer.cursor(stream).is_none()) {
         return Err(Refusal::precondition("the channel does not follow this session; follow_sessions lets it begin"));
