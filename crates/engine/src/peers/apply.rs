@@ -23,6 +23,7 @@ pub(super) fn apply_fact(state: &mut PeerState, sequence: u64, at: Timestamp, sc
     }
     let Some(peer) = &mut state.peer else { return };
     peer.updated_at = at;
+    peer.seen_at = peer.seen_at.max(seen_at(at, fact));
     match fact {
         Fact::ChannelDisconnected(fact) => disconnect(peer, fact.reason),
         Fact::ChannelResumed(fact) => resume(peer, fact),
@@ -36,6 +37,21 @@ pub(super) fn apply_fact(state: &mut PeerState, sequence: u64, at: Timestamp, sc
         Fact::PushConfigSet(fact) => push_ahead::set(peer, scope, fact),
         Fact::PushConfigDeleted(_) => push_ahead::drop(peer, scope),
         _ => {}
+    }
+}
+
+/// When the peer was there, by a fact: it made it come about, or somebody says when it was last heard of.
+fn seen_at(at: Timestamp, fact: &Fact) -> Option<Timestamp> {
+    match fact {
+        Fact::ChannelConnected(_)
+        | Fact::ChannelResumed(_)
+        | Fact::ChannelFollowed(_)
+        | Fact::ChannelUnfollowed(_)
+        | Fact::ChannelAcknowledged(_)
+        | Fact::PushConfigSet(_)
+        | Fact::PushConfigDeleted(_) => Some(at),
+        Fact::ChannelDisconnected(fact) => fact.last_seen_at,
+        _ => None,
     }
 }
 
@@ -62,6 +78,7 @@ fn connect(state: &mut PeerState, at: Timestamp, scope: &Scope, fact: &ChannelCo
         identity,
         enrolled_at: at,
         updated_at: at,
+        seen_at: None,
         state: ChannelState::Connected,
         closed: false,
         own: Cursor::default(),

@@ -27,7 +27,7 @@ pub fn record(peer: &Peer, presence: &Presence) -> ChannelRecord {
         channel_id: peer.channel_id.clone(),
         identity: ChannelIdentity { transport: transport(peer, presence), ..peer.identity.clone() },
         state,
-        last_seen_at: presence.last_seen_at.max(Some(peer.updated_at)),
+        last_seen_at: presence.last_seen_at.max(peer.seen_at),
         last_acknowledged_sequence: peer.own.acknowledged,
     }
 }

@@ -35,6 +35,9 @@ pub struct Peer {
     pub enrolled_at: Timestamp,
     /// When the last fact was recorded. Time never runs backwards within a channel.
     pub updated_at: Timestamp,
+    /// When it last showed that it is there, as far as facts say so: what is recorded of it by others is no sign of life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_at: Option<Timestamp>,
     /// `connected` or `disconnected`: what was recorded last. Whether it is true now is the shell's to know.
     pub state: ChannelState,
     /// It left for good and has to enroll again.

@@ -112,6 +112,23 @@ async fn last_seen_is_known_without_being_written() {
     assert_eq!(listed["channels"][0]["last_seen_at"], seen);
 }
 
+/// That somebody was given up is no sign of life: it was last seen when it last was.
+#[tokio::test]
+async fn last_seen_is_what_it_was_when_a_channel_is_given_up() {
+    let mut port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    let stream = port.stream("c", &[]).await.unwrap();
+    port.clock.advance(Duration::from_secs(5));
+    drop(stream);
+    until_last(&port, "c", "channel.disconnected").await;
+    for _ in 0..2 {
+        let gone = port.own("c").await.pop().unwrap();
+        let seen = &port.summary("c").await["channel"]["last_seen_at"];
+        assert_eq!((seen, &gone["payload"]["last_seen_at"]), (&json!("2027-01-15T08:00:00Z"), seen));
+        port.restart().await;
+    }
+}
+
 #[tokio::test]
 async fn who_closes_a_channel_is_sent_nothing_more() {
     let port = Port::new().await;
