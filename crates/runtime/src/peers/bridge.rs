@@ -87,6 +87,9 @@ impl Runtime {
         if closed {
             self.refuse_what_it_decides(account, session_id, channel_id, questions).await?;
         }
+        // What was refused just now is open no more, and the channel is told how it came out.
+        let refused = |decided: &Option<ChannelId>| closed && decided.as_ref() == Some(channel_id);
+        let questions: Vec<_> = questions.iter().filter(|(_, decided)| !refused(decided)).collect();
         let known = |question: &Question| {
             asked.iter().any(|(action_id, _)| Some(action_id) == question.scope.action_id.as_ref())
         };

@@ -1,4 +1,5 @@
-//! `close_channel`. What the channel alone could decide is refused with it.
+//! `close_channel`. What the channel alone could decide is refused with it. A stream of it that is open is sent all of that, and
+//! then ends.
 
 use factum_engine::Context;
 use factum_engine::peers::{Peer, PeerState, close_channel};
@@ -6,6 +7,7 @@ use factum_model::Refusal;
 use factum_model::commands::{CloseChannel, CloseChannelResult};
 
 use super::heartbeat::key_of;
+use super::presence::{Connection, End};
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::idempotency::Repeat;
@@ -18,9 +20,10 @@ impl Handle<CloseChannel> for Runtime {
             Repeat::New { accept, held } => (accept, held),
         };
         let key = key_of(caller, &command.channel_id);
+        let mut open = Open(None);
         let decide = |state: &PeerState, context: &mut Context<'_>| {
             let decision = close_channel(state, &command, context)?;
-            self.0.presence.forget(&key);
+            open.0 = self.0.presence.forget(&key);
             Ok(decision)
         };
         let account = &caller.account;
@@ -29,5 +32,14 @@ impl Handle<CloseChannel> for Runtime {
         let (sessions, _) = self.look(account, &command.channel_id, sessions).await?;
         self.bridge_all(account, &sessions).await;
         Ok(result)
+    }
+}
+
+/// The stream of a channel that closes. Dropping this ends it, also where whoever closes the channel does not wait for the end.
+struct Open(Option<Connection>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|connection| connection.end(End::Closed));
     }
 }

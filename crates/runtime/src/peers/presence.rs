@@ -2,8 +2,8 @@
 //! and recorded under the lock of the channel, where this table is asked and changed too, so the two never disagree for long.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use factum_engine::peers::{Presence, Sign};
@@ -49,8 +49,33 @@ struct Seen {
 pub(super) struct Connection {
     pub(super) number: u64,
     transport: Transport,
+    ended: CancellationToken,
+    why: Arc<OnceLock<End>>,
+}
+
+/// Why a connection of a channel ended that its peer did not drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
     /// Another one took its place.
-    pub(super) ended: CancellationToken,
+    Replaced,
+    /// The channel was closed.
+    Closed,
+}
+
+impl Connection {
+    /// Ends it. The first to say why is right.
+    pub(super) fn end(&self, why: End) {
+        let _ = self.why.set(why);
+        self.ended.cancel();
+    }
+
+    pub(super) fn ended(&self) -> Option<End> {
+        self.why.get().copied()
+    }
+
+    pub(super) async fn until_ended(&self) {
+        self.ended.cancelled().await;
+    }
 }
 
 impl PeerPresence {
@@ -73,7 +98,7 @@ impl PeerPresence {
         heartbeat: Duration,
     ) -> (Connection, Sign) {
         let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
-        let connection = Connection { number, transport, ended: CancellationToken::new() };
+        let connection = Connection { number, transport, ended: CancellationToken::new(), why: Arc::default() };
         let mut table = self.table.lock();
         let last_seen_at = table.peers.get(key).and_then(|seen| seen.last_seen_at);
         let (first, _) = table.hear(key, now, heartbeat);
@@ -82,7 +107,7 @@ impl PeerPresence {
             let deadline = seen.deadline;
             let before = seen.connection.replace(connection.clone());
             replaces = before.is_some();
-            before.inspect(|before| before.ended.cancel());
+            before.inspect(|before| before.end(End::Replaced));
             table.by_time.remove(&(deadline, key.clone()));
         }
         (connection, Sign { replaces, first, last_seen_at })
@@ -93,7 +118,7 @@ impl PeerPresence {
         let mut table = self.table.lock();
         let Some(seen) = table.peers.get_mut(key) else { return false };
         let before = seen.connection.take();
-        before.inspect(|before| before.ended.cancel()).is_some()
+        before.inspect(|before| before.end(End::Replaced)).is_some()
     }
 
     pub(super) fn is_connected(&self, key: &Key) -> bool {
@@ -110,12 +135,12 @@ impl PeerPresence {
         Some(last_seen_at)
     }
 
-    pub(super) fn forget(&self, key: &Key) {
+    /// Forgets the peer. The connection that it has goes on until whoever forgets it ends it.
+    pub(super) fn forget(&self, key: &Key) -> Option<Connection> {
         let mut table = self.table.lock();
-        if let Some(connection) = table.peers.get(key).and_then(|seen| seen.connection.as_ref()) {
-            connection.ended.cancel();
-        }
+        let connection = table.peers.get(key).and_then(|seen| seen.connection.clone());
         table.forget(key);
+        connection
     }
 
     /// What is known of a peer.
@@ -244,10 +269,11 @@ mod tests {
         let presence = PeerPresence::default();
         let (first, _) = presence.connect(&key("a"), Transport::Sse, now(), BEAT);
         let (second, sign) = presence.connect(&key("a"), Transport::Sse, now(), BEAT);
-        assert!(sign.replaces && !sign.first && first.ended.is_cancelled() && !second.ended.is_cancelled());
+        assert!(sign.replaces && !sign.first);
+        assert_eq!((first.ended(), second.ended()), (Some(End::Replaced), None));
         assert_eq!(presence.disconnect(&key("a"), first.number), None, "the end of the first changes nothing");
         assert!(presence.is_connected(&key("a")));
-        assert!(presence.replace(&key("a")) && second.ended.is_cancelled() && !presence.replace(&key("a")));
+        assert!(presence.replace(&key("a")) && second.ended().is_some() && !presence.replace(&key("a")));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use factum_model::{ErrorCode, Refusal};
 use futures::future::{BoxFuture, FutureExt, select_all};
 
 use super::heartbeat::{key_of, own_peer};
-use super::presence::{Connection, Key};
+use super::presence::{Connection, End, Key};
 use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::hub::Published;
@@ -126,10 +126,13 @@ impl PeerStream {
     /// The next events, at least one, all of one stream. Waits where there are none yet; dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<PeerBatch, Refusal> {
         loop {
-            if self.connected.connection.ended.is_cancelled() {
-                return Err(replaced());
-            }
-            let Some(at) = self.ready() else {
+            let ready = match self.connected.connection.ended() {
+                Some(End::Replaced) => return Err(replaced()),
+                // Everything that closing brought with it is recorded by now, and is the last that the channel is sent.
+                Some(End::Closed) => Some(self.own.is_ready().then_some(0).ok_or_else(closed)?),
+                None => self.ready(),
+            };
+            let Some(at) = ready else {
                 self.wait().await;
                 continue;
             };
@@ -151,9 +154,9 @@ impl PeerStream {
         (0..count).map(|step| (self.turn + step) % count).find(is_ready)
     }
 
-    /// Waits until any stream has something, or until another connection took the place of this one.
+    /// Waits until any stream has something, or until somebody ended this connection.
     async fn wait(&self) {
-        let ended = self.connected.connection.ended.cancelled();
+        let ended = self.connected.connection.until_ended();
         let mut streams: Vec<BoxFuture<'_, ()>> = vec![ended.boxed(), self.own.ready().boxed()];
         streams.extend(self.sessions.iter().map(|(_, follow)| follow.ready().boxed()));
         select_all(streams).await;
@@ -199,6 +202,10 @@ const FOLLOWING: &[&str] = &["channel.connected", "channel.followed", "channel.u
 fn is(event: &Published, types: &[&str]) -> bool {
     let Some(rest) = event.json.strip_prefix(b"{\"type\":\"") else { return false };
     types.iter().any(|name| rest.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'"')))
+}
+
+fn closed() -> Refusal {
+    Refusal::precondition("this channel was closed; enroll_channel opens it again").with("cause", "closed")
 }
 
 fn replaced() -> Refusal {

@@ -150,7 +150,13 @@ async fn a_question_that_runs_out_comes_back_as_a_timeout() {
 async fn a_channel_that_closes_refuses_what_it_alone_could_decide() {
     let port = Port::new().await;
     let (session, question) = asked(&port).await;
+    let mut stream = port.stream("c", &[]).await.unwrap();
     port.call_as(&port.alice, "close_channel", json!({ "channel_id": "c" })).await.unwrap();
+    let (arrived, end) = read_to_the_end(&mut stream).await;
+    let types: Vec<&Value> = of(&arrived, "@channel").iter().map(|event| &event["type"]).collect();
+    let last = ["channel.disconnected", "channel.permission_returned"].map(|kind| json!(kind));
+    assert_eq!(types[types.len() - 2..], last.iter().collect::<Vec<_>>(), "{arrived:?}");
+    assert_eq!(end.details["cause"], "closed");
     let refused = port.call_as(&port.alice, "respond_action", decision(&question, "allow")).await.unwrap_err();
     assert_eq!((refused.code, &refused.details["decision"]), (ErrorCode::Conflict, &json!("deny")));
     assert_eq!(refused.details["source"], "policy");

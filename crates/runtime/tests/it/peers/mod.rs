@@ -165,6 +165,17 @@ async fn read(stream: &mut PeerStream) -> Result<Vec<Arrived>, Refusal> {
     Ok(batch.events.iter().map(event).collect())
 }
 
+/// Everything until the stream ends, and why it does.
+async fn read_to_the_end(stream: &mut PeerStream) -> (Vec<Arrived>, Refusal) {
+    let mut all = Vec::new();
+    loop {
+        match read(stream).await {
+            Ok(arrived) => all.extend(arrived),
+            Err(refusal) => return (all, refusal),
+        }
+    }
+}
+
 /// The events of one stream among those that arrived.
 fn of<'a>(arrived: &'a [Arrived], stream: &str) -> Vec<&'a Value> {
     arrived.iter().filter(|(name, _)| name == stream).map(|(_, event)| event).collect()

@@ -137,7 +137,11 @@ async fn who_closes_a_channel_is_sent_nothing_more() {
     let mut stream = port.stream("c", &[]).await.unwrap();
     read_until(&mut stream, "turn.completed").await;
     port.call("close_channel", json!({ "channel_id": "c", "reason": "done" })).await;
-    while read(&mut stream).await.is_ok() {}
+    let (arrived, refused) = read_to_the_end(&mut stream).await;
+    let (_, last) = arrived.last().unwrap();
+    assert_eq!((&last["type"], &last["payload"]["detail"]), (&json!("channel.disconnected"), &json!("done")));
+    assert_eq!(last["payload"]["reason"], "closed_by_peer");
+    assert_eq!((refused.code, &refused.details["cause"]), (ErrorCode::PreconditionFailed, &json!("closed")));
     for method in ["reconnect_channel", "heartbeat_channel", "ack_events"] {
         let params = json!({ "channel_id": "c", "acknowledged_sequence": 1 });
         assert_eq!(port.call_as(&port.alice, method, params).await.unwrap_err().code, ErrorCode::PreconditionFailed);
