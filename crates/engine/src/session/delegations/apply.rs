@@ -6,9 +6,9 @@ use factum_model::task::{AttemptStatus, TaskStatus};
 use factum_model::{Event, Fact};
 use serde_json::Value;
 
-use super::begin::{DECIDER_REF, MESSAGE_REF};
+use super::begin::{ANSWER_REF, DECIDER_REF, MESSAGE_REF};
 use super::observe::{PEER_ARTIFACT_REF, content_key, peer_of_ref};
-use super::questions::{QUESTION, REMOTE_ACTION};
+use super::questions::{ANSWER_UNKNOWN, QUESTION, REMOTE_ACTION};
 use super::state::{Delegation, Delegations, KnownArtifact, PendingAnswer, is_final};
 use crate::session::tasks::Tasks;
 use crate::session::verdict::answer_text;
@@ -65,6 +65,7 @@ fn link(delegations: &mut Delegations, tasks: &Tasks, event: &Event, fact: &Chan
         remote_action_id: None,
         answered_at: None,
         answer: None,
+        doubted: false,
         decided_through: text(event.refs.get(DECIDER_REF)).and_then(|decider| decider.parse().ok()),
         cancel: false,
         over: false,
@@ -81,10 +82,16 @@ fn update(delegations: &mut Delegations, event: &Event, fact: &ChannelPeerTaskUp
     let Some(delegation) = of_run(delegations, event) else { return };
     delegation.peer_task = fact.peer_task.clone();
     delegation.generation += 1;
-    // It has taken the answer up: whatever it asks from now on, it asks anew.
-    if delegation.answered_at.is_some() && matches!(fact.peer_task.recovery, PeerRecovery::Running | PeerRecovery::Idle)
-    {
-        (delegation.asked, delegation.answered_at) = (None, None);
+    let cut_off = event.refs.get(ANSWER_REF).and_then(Value::as_str);
+    if let Some(answer) = delegation.answer.as_mut().filter(|answer| Some(answer.action_id.as_str()) == cut_off) {
+        answer.doubted = true;
+    }
+    if matches!(fact.peer_task.recovery, PeerRecovery::Running | PeerRecovery::Idle) {
+        delegation.doubted = false;
+        // It has taken the answer up: whatever it asks from now on, it asks anew.
+        if delegation.answered_at.is_some() {
+            (delegation.asked, delegation.answered_at) = (None, None);
+        }
     }
     // The peer has it: nobody will send it again.
     if delegation.peer_task.remote_task_id.is_some() {
@@ -113,7 +120,7 @@ fn asked(delegations: &mut Delegations, event: &Event, fact: &ActionRequired) {
     delegation.asked = Some(said(QUESTION).unwrap_or_default());
     delegation.asked_type = Some(fact.action_type);
     delegation.remote_action_id = said(REMOTE_ACTION);
-    delegation.answered_at = None;
+    (delegation.answered_at, delegation.doubted) = (None, false);
 }
 
 /// The answer waits here until the peer has it. One that nobody gave is none.
@@ -133,6 +140,7 @@ fn resolved(delegations: &mut Delegations, event: &Event, fact: &ActionResolved)
             decision: fact.decision.clone(),
             text: answer_text(&fact.decision, payload),
             remote_action_id: delegation.remote_action_id.clone(),
+            doubted: false,
         });
     }
 }
@@ -142,6 +150,7 @@ fn said(delegations: &mut Delegations, event: &Event, fact: &ChannelMessage) {
     let carried = delegation.answer.as_ref().map(|answer| answer.action_id.as_str());
     if carried.is_some() && carried == fact.native_id.as_deref() {
         delegation.answer = None;
+        delegation.doubted = fact.native_type.as_deref() == Some(ANSWER_UNKNOWN);
         // One that the peer did not take is asked for again.
         match fact.kind {
             ChannelMessageKind::Notice => delegation.asked = None,

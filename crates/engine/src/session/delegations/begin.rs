@@ -18,6 +18,9 @@ pub(super) const MESSAGE_REF: &str = "message_id";
 /// Under this name it refers to the remote channel that decides what the peer asks permission for.
 pub(super) const DECIDER_REF: &str = "decided_through";
 
+/// Under this name a restart refers to an answer that may have been sent.
+pub(super) const ANSWER_REF: &str = "answer_cut_off";
+
 /// What peers are spoken to in.
 const PROTOCOL: &str = "a2a";
 
@@ -68,7 +71,10 @@ pub(in super::super) fn carry_on(delegations: &Delegations, shell: &Shell, event
             message: Some("carried on after a restart".to_owned()),
             peer_task: PeerTask { recovery, ..delegation.peer_task.clone() },
         };
-        events.push(NewEvent::new(run_scope(delegation, shell), fact));
+        let mut event = NewEvent::new(run_scope(delegation, shell), fact);
+        let answer = delegation.answer.as_ref().map(|answer| answer.action_id.as_str().into());
+        event.refs.extend(answer.map(|action_id| (ANSWER_REF.to_owned(), action_id)));
+        events.push(event);
     }
 }
 

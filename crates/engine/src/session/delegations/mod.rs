@@ -27,5 +27,5 @@ pub(super) use begin::{carry_on, link};
 pub use next::{Step, next};
 pub use observe::{Observed, PeerArtifact, PeerNews, Terms, WORDS_MAX};
 pub(super) use observe::{PeerChange, changed, taken_in};
-pub(super) use questions::{ask, asking_peer, returned, stands, superseded};
+pub(super) use questions::{ANSWER_UNKNOWN, ask, asking_peer, returned, stands, superseded};
 pub use state::{Delegation, Delegations, PendingAnswer};

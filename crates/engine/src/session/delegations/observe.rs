@@ -1,6 +1,8 @@
 //! What the shell saw at a peer, and which facts about the peer's task follow from it. What they mean for the run is
 //! decided in `tasks`.
 
+use std::collections::BTreeMap;
+
 use factum_model::events::{ArtifactChange, ArtifactChanged, ChannelPeerTaskUpdated};
 use factum_model::id::ArtifactId;
 use factum_model::peer::{DeliveryMechanism, PeerRecovery, PeerTask};
@@ -29,6 +31,8 @@ pub enum Observed {
     /// The peer answered with a message instead of a task: that is all there is to it. `artifacts` is what the message holds where
     /// its words alone, or as many of them as a fact repeats, are not all of it.
     Replied { text: String, artifacts: Vec<PeerArtifact> },
+    /// The peer said something to a task that it has: what becomes of that is another matter.
+    Said { text: String },
     /// The peer cannot be reached or does not let us in. `connected` where there was a connection that broke.
     Unavailable { recovery: PeerRecovery, problem: String, connected: bool },
     /// The peer knows no such task.
@@ -41,6 +45,8 @@ pub enum Observed {
     NotSent,
     /// The peer has an answer now.
     Answered { action_id: factum_model::id::ActionId, text: String },
+    /// Whether the peer has an answer is not known, and it goes on asking.
+    Doubted,
     /// The peer does not take an answer, or does not stop: it is as it was.
     Declined { problem: String },
 }
@@ -101,8 +107,15 @@ pub(super) fn peer_of_ref(reference: &str) -> Option<&str> {
     super::begin::peer_named(reference)
 }
 
+impl PeerNews {
+    /// Whether these are of another task than the peer's that is known. They say nothing about ours.
+    pub(in super::super) fn of_another(&self, delegation: &Delegation) -> bool {
+        delegation.peer_task.remote_task_id.as_ref().is_some_and(|known| *known != self.remote_task_id)
+    }
+}
+
 impl PeerChange {
-    /// What these news say.
+    /// What these news say. Ids that are known stay as they are: nothing else tells that it is the same task.
     pub(in super::super) fn of(delegation: &Delegation, news: &PeerNews) -> Self {
         let known = &delegation.peer_task;
         let mut refs = known.remote_artifact_refs.clone();
@@ -113,8 +126,8 @@ impl PeerChange {
         }
         let peer_task = PeerTask {
             native_protocol: known.native_protocol.clone(),
-            remote_task_id: Some(news.remote_task_id.clone()),
-            remote_context_id: news.remote_context_id.clone().or_else(|| known.remote_context_id.clone()),
+            remote_task_id: known.remote_task_id.clone().or_else(|| Some(news.remote_task_id.clone())),
+            remote_context_id: known.remote_context_id.clone().or_else(|| news.remote_context_id.clone()),
             remote_agent_ref: known.remote_agent_ref.clone(),
             agent_card_ref: news.agent_card_ref.clone().or_else(|| known.agent_card_ref.clone()),
             delivery_mechanism: news.delivery,
@@ -158,7 +171,13 @@ pub(in super::super) fn taken_in(
     context: &mut Context<'_>,
 ) -> Vec<TakenIn> {
     let mut taken: Vec<TakenIn> = Vec::new();
-    for artifact in seen {
+    // Of several that are called the same, the last is what the peer made of it.
+    let last: BTreeMap<&str, usize> =
+        seen.iter().enumerate().map(|(at, artifact)| (artifact.remote_id.as_str(), at)).collect();
+    for (at, artifact) in seen.iter().enumerate() {
+        if last.get(artifact.remote_id.as_str()) != Some(&at) {
+            continue;
+        }
         let known = delegation.artifacts.get(&artifact.remote_id);
         let content = artifact.content.as_ref().map(content_key);
         let same = known.is_some_and(|known| known.content == content);

@@ -24,6 +24,13 @@ pub(super) const QUESTION: &str = "question";
 /// Under this name it says what the peer calls it.
 pub(super) const REMOTE_ACTION: &str = "remote_action_id";
 
+/// By this word a message says that its answer may have arrived or not.
+pub(in super::super) const ANSWER_UNKNOWN: &str = "answer_unknown";
+
+/// What stands below a question that may have been answered.
+const DOUBT: &str =
+    "This was answered before, and whether the peer got the answer is not known: another answer may be its second.";
+
 /// The name of the policy by which these questions are put, and under which a question names the peer and its task.
 const POLICY: &str = "peer_task";
 const PEER: &str = "peer";
@@ -54,6 +61,7 @@ pub(in super::super) fn ask(
         let what = if authorization { "an authorization" } else { "an answer" };
         format!("{} needs {what} and says no more", peer_ref(&delegation.peer))
     });
+    let prompt = if delegation.doubted { format!("{prompt}\n\n{DOUBT}") } else { prompt };
     let scope = scope.clone().action_id(&context.action_id()).thread_id(thread_id);
     let decisions = if authorization { vec!["allow".to_owned(), "deny".to_owned()] } else { decisions };
     let mut about: Metadata = [
@@ -118,8 +126,13 @@ pub(in super::super) fn stands(delegation: &Delegation, news: &PeerNews, now: Ti
     }
     // One that waits and says nothing shows what it showed before: some take the words out of the status once they are answered.
     let shown = news.question.as_deref().unwrap_or_default();
-    let another = news.message.is_some() && shown != asked && !are_times(shown, asked, delegation);
+    let another = news.message.is_some() && differ(shown, asked, delegation);
     !another && delegation.answered_at.is_none_or(|at| now.duration_since(at) < TAKEN_UP_MAX)
+}
+
+/// Whether these are two questions, as far as the peer tells its questions apart.
+pub(super) fn differ(shown: &str, asked: &str, delegation: &Delegation) -> bool {
+    shown != asked && !are_times(shown, asked, delegation)
 }
 
 /// Whether both are known by the time of their status only, and nothing was answered yet. Some peers tell the time anew whenever

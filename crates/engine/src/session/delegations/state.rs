@@ -8,6 +8,7 @@ use factum_model::id::*;
 use factum_model::peer::{PeerRecovery, PeerTask};
 use serde::{Deserialize, Serialize};
 
+use super::questions::differ;
 use crate::peers::channel_of_peer;
 
 /// The delegations of a session that are not over, by run.
@@ -53,6 +54,9 @@ pub struct Delegation {
     /// An answer that the peer has not got yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<PendingAnswer>,
+    /// An answer to what the peer asks may have arrived, or not: whoever is asked next is told so.
+    #[serde(default)]
+    pub doubted: bool,
     /// The remote channel that decides what the peer asks permission for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_through: Option<ChannelId>,
@@ -84,6 +88,9 @@ pub struct PendingAnswer {
     /// What the peer calls the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_action_id: Option<String>,
+    /// A restart came before it was known whether it was sent.
+    #[serde(default)]
+    pub doubted: bool,
 }
 
 impl Delegations {
@@ -114,6 +121,14 @@ impl Delegation {
     /// authorization, or the other way round. Its words do not matter: it need not say any.
     pub fn asks_another_kind(&self, recovery: PeerRecovery) -> bool {
         self.asked_type.zip(asked_by(recovery)).is_some_and(|(asked, now)| asked != now)
+    }
+
+    /// Whether a peer that waits and shows this question, where it names it, has the answer to what was asked here last: it asks
+    /// something else by now.
+    pub fn asks_another(&self, recovery: PeerRecovery, question: Option<&str>) -> bool {
+        let asked = self.asked.as_deref().filter(|asked| !asked.is_empty());
+        let another = question.zip(asked).is_some_and(|(shown, asked)| differ(shown, asked, self));
+        another || self.asks_another_kind(recovery)
     }
 
     /// Whether the peer is done, as far as is known.

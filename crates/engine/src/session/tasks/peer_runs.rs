@@ -15,7 +15,8 @@ use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
 use super::link_tasks::{add_edge, room};
 use crate::context::{Context, Decision};
 use crate::session::delegations::{
-    Delegation, Observed, PeerArtifact, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands, superseded, taken_in,
+    ANSWER_UNKNOWN, Delegation, Observed, PeerArtifact, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands, superseded,
+    taken_in,
 };
 use crate::session::state::SessionState;
 use crate::session::text::clip;
@@ -46,8 +47,10 @@ pub fn observe_peer(
 
 fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observed) -> Result<(), Refusal> {
     match observed {
+        Observed::Task(news) if news.of_another(delegation) => {}
         Observed::Task(news) => see(draft, delegation, news)?,
         Observed::Replied { text, artifacts } => replied(draft, delegation, text, artifacts),
+        Observed::Said { text } => said(draft, delegation, text),
         Observed::Unavailable { recovery, problem, connected } => {
             unavailable(draft, delegation, *recovery, problem, *connected);
         }
@@ -80,6 +83,7 @@ fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observe
             };
             draft.push(channel_scope(draft, delegation), fact);
         }
+        Observed::Doubted => keep_back(draft, delegation, ANSWER_UNKNOWN),
         Observed::Declined { problem } => declined(draft, delegation, problem),
     }
     Ok(())
@@ -330,7 +334,19 @@ fn declined(draft: &mut Draft<'_, '_>, delegation: &Delegation, problem: &str) {
     keep_back(draft, delegation, "answer_declined");
 }
 
-/// An answer that the peer does not get, and why.
+/// Words to a task that the peer has. How the task stands says what they mean for it.
+fn said(draft: &mut Draft<'_, '_>, delegation: &Delegation, text: &str) {
+    let fact = ChannelMessage {
+        kind: ChannelMessageKind::Message,
+        direction: Direction::Inbound,
+        parts: vec![Part::Text { text: clip(text, WORDS_MAX) }],
+        native_id: None,
+        native_type: Some("message".to_owned()),
+    };
+    draft.push(channel_scope(draft, delegation), fact);
+}
+
+/// An answer that the peer does not get again by itself, and why.
 fn keep_back(draft: &mut Draft<'_, '_>, delegation: &Delegation, why: &str) {
     let Some(answer) = &delegation.answer else { return };
     let fact = ChannelMessage {

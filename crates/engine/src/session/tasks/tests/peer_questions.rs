@@ -103,6 +103,7 @@ fn what_a_peer_says_of_its_question_is_said_here_and_its_answer_names_it() {
         decision: "answer".to_owned(),
         text: r#"{"age":5}"#.to_owned(),
         remote_action_id: Some("act_there".to_owned()),
+        doubted: false,
     };
     assert_eq!(delegation(&board).map(next), Some(Step::Answer(expected)));
 }
@@ -238,4 +239,101 @@ fn a_question_that_was_withdrawn_and_comes_back_is_asked_again() {
     assert!(!is_asked(&board));
     see(&mut board, &asks("q1", Some("which?")));
     assert!(is_asked(&board));
+}
+
+/// Whether the peer got the answer is not known: it is asked for again, and whoever answers knows that.
+#[test]
+fn an_answer_that_may_have_arrived_is_asked_for_again_in_so_many_words() {
+    for state in ["input-required", "auth-required"] {
+        let pay = asked_of(state, Some(("q1", "pay?")));
+        let mut board = given(json!({}));
+        see(&mut board, &pay);
+        let first = open_action(&board);
+        respond(&mut board, first.clone(), "allow");
+        see(&mut board, &Observed::Doubted);
+        assert_eq!(delegation(&board).map(next), Some(Step::Follow), "{state}: it is not sent by itself");
+        board.crash();
+        see(&mut board, &pay);
+        let prompt = board.world.state.actions[0].required.prompt.clone();
+        assert!(prompt.starts_with("pay?\n\nThis was answered before"), "{state}: {prompt}");
+        let second = open_action(&board);
+        assert_ne!(first, second);
+        see(&mut board, &pay);
+        assert!(board.last.is_empty(), "{state}: once");
+        respond(&mut board, second.clone(), "allow");
+        let Some(Step::Answer(answer)) = delegation(&board).map(next) else { panic!("{state}: no answer") };
+        assert_eq!((answer.action_id, answer.doubted), (second.clone(), false));
+        see(&mut board, &Observed::Answered { action_id: second, text: "allow".to_owned() });
+        see(&mut board, &task(news("working")));
+        see(&mut board, &asked_of(state, Some(("q2", "ship?"))));
+        assert_eq!(board.world.state.actions[0].required.prompt, "ship?", "{state}: of that nothing is doubted");
+    }
+}
+
+/// One that is doubted is not asked for where the peer goes on after all.
+#[test]
+fn a_doubt_is_over_when_the_peer_goes_on() {
+    let mut board = given(json!({}));
+    see(&mut board, &asks("q1", Some("which?")));
+    let action_id = open_action(&board);
+    respond(&mut board, action_id, "blue");
+    see(&mut board, &Observed::Doubted);
+    see(&mut board, &task(news("working")));
+    see(&mut board, &asks("q2", Some("ready?")));
+    assert_eq!(board.world.state.actions[0].required.prompt, "ready?");
+}
+
+#[test]
+fn only_an_answer_that_a_restart_cut_off_is_doubted() {
+    let doubted = |board: &Board| {
+        let Some(Step::Answer(answer)) = delegation(board).map(next) else { panic!("no answer") };
+        answer.doubted
+    };
+    let mut board = given(json!({}));
+    see(&mut board, &asks("q1", Some("which?")));
+    board.crash();
+    see(&mut board, &asks("q1", Some("which?")));
+    let action_id = open_action(&board);
+    respond(&mut board, action_id, "blue");
+    assert!(!doubted(&board), "nobody can have sent it");
+    board.crash();
+    assert!(doubted(&board));
+    board.crash_without_a_snapshot();
+    assert!(doubted(&board), "the log says so");
+}
+
+/// Words to a task that the peer has are news of it, and no more.
+#[test]
+fn what_a_peer_says_to_an_answer_ends_nothing() {
+    let mut board = answered();
+    see(&mut board, &Observed::Said { text: "thanks, going on".to_owned() });
+    let said = board.last.iter().find(|event| event.fact.type_name() == "channel.message").expect("words");
+    assert_eq!((board.last.len(), said.scope.run_id.as_ref()), (1, Some(&board.attempt("t").run_id)));
+    assert!(delegation(&board).is_some());
+    see(&mut board, &task(news("working")));
+    assert_eq!(board.status("t"), TaskStatus::Running);
+}
+
+/// What a peer that may have got an answer shows, and whether that says that it has it.
+#[test]
+fn a_peer_has_the_answer_when_it_asks_something_else() {
+    use factum_model::peer::PeerRecovery::{WaitingAuthorization, WaitingInput};
+    let (first, later) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z");
+    let table = [
+        ("q1", WaitingInput, Some("q1"), false),
+        ("q1", WaitingInput, Some("q2"), true),
+        ("q1", WaitingInput, None, false),
+        ("q1", WaitingAuthorization, None, true),
+        // A time may move by itself.
+        (first, WaitingInput, Some(later), false),
+        ("", WaitingInput, Some("q1"), false),
+    ];
+    for (asked, recovery, shown, has_it) in table {
+        let mut board = given(json!({}));
+        see(&mut board, &asks(asked, Some("which?")));
+        let action_id = open_action(&board);
+        respond(&mut board, action_id, "blue");
+        let delegation = delegation(&board).expect("a delegation");
+        assert_eq!(delegation.asks_another(recovery, shown), has_it, "{asked:?}, then {recovery:?} {shown:?}");
+    }
 }

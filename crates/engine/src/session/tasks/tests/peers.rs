@@ -518,3 +518,35 @@ fn a_connection_that_breaks_is_said_and_so_is_its_return() {
     see(&mut board, &task(news("working")));
     assert_eq!(types(&board), ["channel.resumed", "channel.peer_task.updated"]);
 }
+
+/// What a peer says of another task, by mistake or not, is no word about ours.
+#[test]
+fn news_of_another_task_change_nothing() {
+    let mut board = given(json!({}));
+    see(&mut board, &task(news("working")));
+    let ours = known(&board).clone();
+    let artifacts = vec![artifact("a1", "secret", "sha256:1")];
+    for state in ["working", "input-required", "completed", "failed"] {
+        let other =
+            PeerNews { remote_task_id: "r2".to_owned(), artifacts: artifacts.clone(), whole: true, ..news(state) };
+        board.last.clear();
+        see(&mut board, &task(other));
+        assert_eq!((board.last.as_slice(), known(&board)), (&[][..], &ours), "{state}");
+    }
+    see(&mut board, &task(PeerNews { remote_context_id: Some("c2".to_owned()), ..news("working") }));
+    assert_eq!(known(&board).peer_task.remote_context_id.as_deref(), Some("c1"), "a context does not move either");
+}
+
+#[test]
+fn of_two_artifacts_with_one_id_the_last_is_kept_and_told_once() {
+    let mut board = given(json!({}));
+    let artifacts = vec![artifact("a1", "report", "sha256:1"), artifact("a1", "report", "sha256:2")];
+    let twice = task(PeerNews { artifacts, ..news("working") });
+    see(&mut board, &twice);
+    let changed: Vec<&Event> = facts(&board, "artifact.changed").collect();
+    let Fact::ArtifactChanged(fact) = &changed[0].fact else { panic!() };
+    assert_eq!((changed.len(), fact.content.as_ref().and_then(|it| it.digest.as_deref())), (1, Some("sha256:2")));
+    board.last.clear();
+    see(&mut board, &twice);
+    assert!(board.last.is_empty(), "{:?}", types(&board));
+}

@@ -24,6 +24,9 @@ enum Happening {
     Answer,
     Sent,
     Declined,
+    Doubted,
+    Said,
+    Other,
     Cancel,
     Retry,
     Pause,
@@ -48,6 +51,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         4 => Just(Happening::Answer),
         4 => Just(Happening::Sent),
         1 => Just(Happening::Declined),
+        1 => Just(Happening::Doubted),
+        1 => Just(Happening::Said),
+        1 => Just(Happening::Other),
         1 => Just(Happening::Cancel),
         2 => Just(Happening::Retry),
         1 => Just(Happening::Pause),
@@ -75,6 +81,15 @@ fn happen(board: &mut Board, happening: &Happening) {
         Happening::Refused => see(board, &Observed::Refused { problem: "no".to_owned() }),
         Happening::Untraceable => see(board, &Observed::Untraceable { problem: "where?".to_owned() }),
         Happening::Declined => see(board, &Observed::Declined { problem: "no".to_owned() }),
+        Happening::Doubted => see(board, &Observed::Doubted),
+        Happening::Said => see(board, &Observed::Said { text: "well".to_owned() }),
+        Happening::Other => {
+            // Where nothing is known yet, there is no other.
+            let current = board.world.state.delegations.get(&board.attempt("t").run_id);
+            if current.is_some_and(|one| one.peer_task.remote_task_id.is_some()) {
+                see(board, &task(PeerNews { remote_task_id: "other".to_owned(), whole: true, ..news("completed") }));
+            }
+        }
         Happening::Answer => {
             let Some(action) = board.world.state.actions.first().cloned() else { return };
             let command = json!({ "action_id": action.action_id, "decision": "allow" });
