@@ -190,6 +190,10 @@ impl Delegate for Peers {
         }
     }
 
+    async fn keeps_keys(&self, name: &str) -> Result<bool, Trouble> {
+        Ok(self.peer(name).await?.card().idempotent)
+    }
+
     async fn answer(&self, peer: &str, remote: &Remote, answer: &Answer) -> Result<Given, Trouble> {
         let mut message = message(&answer.message_id, &answer.text);
         message.task_id = Some(remote.task_id.clone());

@@ -1,5 +1,6 @@
 //! How long a driver waits: after trouble, longer each time; between two looks at a peer that is well, by how it stands.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// After the first trouble, and at most.
@@ -9,22 +10,35 @@ const RETRY_MAX: Duration = Duration::from_secs(60);
 const POLL_MIN: Duration = Duration::from_millis(500);
 const POLL_MAX: Duration = Duration::from_secs(30);
 
+/// The most words for how a task stands that make a driver look sooner: a peer that has ever new ones is in no hurry.
+const STANDS_MAX: usize = 16;
+
 /// Grows until something works.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     troubles: u32,
     looks: u32,
+    /// How the task stood, in the peer's words, since something was done about it.
+    stood: BTreeSet<String>,
 }
 
 impl Backoff {
-    /// Something worked.
+    /// The peer did what it was asked.
     pub(super) fn worked(&mut self) {
         self.troubles = 0;
     }
 
-    /// Something changed: the next change may come soon.
-    pub(super) fn changed(&mut self) {
-        self.looks = 0;
+    /// Something was done about the task, or a connection lasted: whatever comes next may come soon.
+    pub(super) fn anew(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The task stands so. Where it never did before, the next change may come soon; one that goes to and fro is not looked at
+    /// more often for it.
+    pub(super) fn stands(&mut self, native_status: &str) {
+        if self.stood.len() < STANDS_MAX && self.stood.insert(native_status.to_owned()) {
+            self.looks = 0;
+        }
     }
 
     pub(super) fn after_trouble(&mut self) -> Duration {
@@ -56,7 +70,23 @@ mod tests {
         assert_eq!(backoff.after_trouble(), RETRY_MIN);
         let looks: Vec<u128> = (0..80).map(|_| backoff.between_looks().as_millis()).collect();
         assert_eq!((looks[0], looks[79]), (500, 30_000));
-        backoff.changed();
+        backoff.anew();
         assert_eq!(backoff.between_looks(), POLL_MIN);
+    }
+
+    #[test]
+    fn a_task_that_goes_to_and_fro_is_looked_at_no_more_often_for_it() {
+        let mut backoff = Backoff::default();
+        let waits = |backoff: &mut Backoff, word: &str| {
+            backoff.stands(word);
+            backoff.between_looks().as_millis()
+        };
+        assert_eq!([waits(&mut backoff, "submitted"), waits(&mut backoff, "working")], [500, 500], "each is new");
+        let waited: Vec<u128> =
+            ["submitted", "working"].into_iter().cycle().take(8).map(|word| waits(&mut backoff, word)).collect();
+        assert_eq!((waited[0], waited[7]), (1_000, 30_000), "{waited:?}");
+        backoff.anew();
+        let waited: Vec<u128> = (0..64).map(|at| waits(&mut backoff, &format!("word {at}"))).collect();
+        assert_eq!((waited[0], waited[63]), (500, 30_000), "nor is one with ever new words: {waited:?}");
     }
 }

@@ -28,10 +28,13 @@ pub trait Delegate: Send + Sync + 'static {
     /// Finds out what became of an errand that may or may not have arrived.
     async fn find(&self, peer: &str, errand: &Errand) -> Result<Found, Trouble>;
 
+    /// Whether the peer carries out a message once, however often it comes. Nothing is sent for it but to find the peer.
+    async fn keeps_keys(&self, peer: &str) -> Result<bool, Trouble>;
+
     /// Tells the peer what somebody here answered to its question.
     async fn answer(&self, peer: &str, remote: &Remote, answer: &Answer) -> Result<Given, Trouble>;
 
-    /// The peer's task as it stands, with everything it made.
+    /// The peer's task as it stands, with everything it made. Another task than the one asked for is malformed, here and below.
     async fn look(&self, peer: &str, remote: &Remote) -> Result<PeerView, Trouble>;
 
     /// Asks the peer to stop.
@@ -49,7 +52,8 @@ pub trait Delegate: Send + Sync + 'static {
 /// A peer's task, followed.
 #[async_trait]
 pub trait Follow: Send {
-    /// The next thing that happens; `None` at the end of the stream, which says nothing about the task.
+    /// The next thing that happens to the task that is followed, whatever else the stream brings; `None` at the end of the
+    /// stream, which says nothing about the task.
     async fn next(&mut self) -> Result<Option<PeerView>, Trouble>;
 
     /// Where to go on behind what was seen, where the peer says so.
@@ -179,4 +183,16 @@ pub enum Trouble {
     Refused { problem: String },
     /// What it answers cannot be understood.
     Malformed { problem: String, may_have_arrived: bool },
+}
+
+impl Trouble {
+    /// Whether what was asked may have been carried out although there is no answer.
+    pub(super) fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Network { may_have_arrived, .. }
+            | Self::Busy { may_have_arrived, .. }
+            | Self::Malformed { may_have_arrived, .. } => *may_have_arrived,
+            Self::Auth { .. } | Self::Missing { .. } | Self::Refused { .. } => false,
+        }
+    }
 }

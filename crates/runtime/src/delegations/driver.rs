@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use factum_engine::session::SessionState;
-use factum_engine::session::delegations::{Delegation, Observed, PendingAnswer, Step, next};
+use factum_engine::session::delegations::{Delegation, Observed, Step, next};
 use factum_engine::session::tasks::observe_peer;
 use factum_model::id::{ChannelId, RunId, SessionId};
 use factum_model::peer::PeerRecovery;
 use factum_model::{ErrorCode, Trace};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
+use super::answer::Doubt;
 use super::backoff::Backoff;
-use super::contract::{Answer, Delegate, Errand, Given, PeerView, Remote, Trouble, ViewedArtifact};
-use super::news::{news_of, reply_of};
+use super::contract::{Delegate, Errand, PeerView, Remote, Trouble};
+use super::news::news_of;
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
 use crate::session::SessionCell;
@@ -24,6 +26,8 @@ pub(super) const DELEGATIONS: &str = "runtime://delegations";
 pub(super) const RECORD_PAUSE: Duration = Duration::from_millis(500);
 /// The pause after something that a bound of the session is in the way of.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
+/// How often a task that the peer called done is looked at, a minute and a half in all, until it has to show it.
+const BEHIND_LOOKS_MAX: u32 = 8;
 
 /// What a driver has in memory. All of it can be lost.
 pub(super) struct Drive {
@@ -35,8 +39,14 @@ pub(super) struct Drive {
     /// Nothing that this run is about can have reached the peer yet.
     pub(super) unsent: bool,
     /// An answer may have reached the peer without our knowing.
-    answer_unsure: bool,
+    pub(super) doubt: Option<Doubt>,
     cancel_sent: bool,
+    /// What is being done, which a pause does not end for.
+    due: Option<Due>,
+    /// The stream cannot be read, or tells what the task does not show: it is looked at instead.
+    pub(super) polls: bool,
+    /// How often a task that the peer called done was seen at work.
+    behind: u32,
     /// Where the stream goes on.
     pub(super) after: Option<String>,
     /// The channel of the peer, once it is known which one that is.
@@ -55,8 +65,11 @@ pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunI
         wake,
         backoff: Backoff::default(),
         unsent: fresh,
-        answer_unsure: !fresh,
+        doubt: None,
         cancel_sent: false,
+        due: None,
+        polls: false,
+        behind: 0,
         after: None,
         channel_id: None,
     };
@@ -69,6 +82,7 @@ pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunI
 impl Drive {
     async fn step(&mut self) -> Result<(), Over> {
         let delegation = self.look_here().await?;
+        self.due = Some(Due::of(&delegation));
         self.join_channel(&delegation);
         let Some(delegate) = self.runtime.0.delegate.clone().filter(|one| one.peers().contains(&delegation.peer))
         else {
@@ -124,9 +138,9 @@ impl Drive {
         (self.cell.id.clone(), self.run_id.clone())
     }
 
-    /// The peer answered.
-    fn heard(&mut self) {
-        self.backoff.worked();
+    /// The peer answered. How long to wait after trouble does not follow from that alone: a connection that breaks right after its
+    /// first words has not proved itself.
+    pub(super) fn heard(&self) {
         self.channel_id.iter().for_each(|id| self.runtime.hear_derived(&self.key(id), None));
     }
 
@@ -190,29 +204,6 @@ impl Drive {
         }
     }
 
-    pub(super) async fn got(&mut self, given: Given) -> Result<(), Over> {
-        match given {
-            Given::Task(view) => self.saw(*view).await,
-            Given::Reply { text, artifacts } => {
-                self.heard();
-                self.keep_reply(&text, &artifacts).await
-            }
-        }
-    }
-
-    /// Records a message. What it holds is waited for: it comes once.
-    async fn keep_reply(&self, text: &str, artifacts: &[ViewedArtifact]) -> Result<(), Over> {
-        loop {
-            match reply_of(&self.runtime, text.to_owned(), artifacts.to_vec()).await {
-                Ok(observed) => return self.record(&observed).await,
-                Err(problem) => {
-                    tracing::error!(run_id = %self.run_id, problem, "what a peer said could not be kept; trying again");
-                    self.pause(RECORD_PAUSE).await;
-                }
-            }
-        }
-    }
-
     /// Records that the peer is away and waits; whatever else it is, it is recorded as that.
     pub(super) async fn troubled(&mut self, trouble: Trouble, connected: Connected) -> Result<(), Over> {
         let told = if let Trouble::Busy { after, .. } = &trouble { *after } else { Duration::ZERO };
@@ -226,8 +217,25 @@ impl Drive {
         };
         self.record(&Observed::Unavailable { recovery, problem, connected: connected == Connected::Yes }).await?;
         let wait = self.backoff.after_trouble().max(told);
-        self.pause(wait).await;
+        self.rest(wait).await
+    }
+
+    /// Waits, unless something else is to be done by now. What is recorded of the peer happens here too, and is no reason to hurry.
+    pub(super) async fn rest(&self, wait: Duration) -> Result<(), Over> {
+        let until = Instant::now() + wait;
+        while self.is_due().await? {
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => return Ok(()),
+                () = self.wake.notified() => {}
+            }
+        }
         Ok(())
+    }
+
+    /// Whether what is being done is still what is to be done.
+    pub(super) async fn is_due(&self) -> Result<bool, Over> {
+        let now = self.look_here().await?;
+        Ok(self.due == Some(Due::of(&now)))
     }
 
     /// Waits, unless something happens here.
@@ -241,9 +249,25 @@ impl Drive {
     async fn look_there(&mut self, delegate: &dyn Delegate, delegation: &Delegation) -> Result<(), Over> {
         let Some(remote) = remote_of(delegation) else { return Ok(()) };
         match delegate.look(&delegation.peer, &remote).await {
-            Ok(view) => self.saw(view).await,
+            Ok(view) if view.recovery != PeerRecovery::CompletedUnreconciled => self.catch_up(view).await,
+            Ok(view) => {
+                self.backoff.worked();
+                self.saw(view).await
+            }
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }
+    }
+
+    /// The peer said that it is done, and its task does not show it yet. It gets some time for it; then what it shows is believed.
+    async fn catch_up(&mut self, view: PeerView) -> Result<(), Over> {
+        self.backoff.worked();
+        self.behind += 1;
+        if self.behind < BEHIND_LOOKS_MAX {
+            let wait = self.backoff.between_looks();
+            return self.rest(wait).await;
+        }
+        (self.behind, self.polls) = (0, true);
+        self.saw(view).await
     }
 
     async fn cancel(&mut self, delegate: &dyn Delegate, delegation: &Delegation) -> Result<(), Over> {
@@ -251,6 +275,7 @@ impl Drive {
         match delegate.cancel(&delegation.peer, &remote).await {
             Ok(view) => {
                 self.cancel_sent = true;
+                self.backoff.anew();
                 self.saw(view).await
             }
             // It may be done already: how it stands says so, and until that is known nothing is settled.
@@ -263,45 +288,6 @@ impl Drive {
                     }
                     Err(trouble) => self.troubled(trouble, Connected::Yes).await,
                 }
-            }
-            Err(trouble) => self.troubled(trouble, Connected::Yes).await,
-        }
-    }
-
-    async fn answer(
-        &mut self,
-        delegate: &dyn Delegate,
-        delegation: &Delegation,
-        answer: PendingAnswer,
-    ) -> Result<(), Over> {
-        let Some(remote) = remote_of(delegation) else { return Ok(()) };
-        let (action_id, text) = (answer.action_id.clone(), answer.text.clone());
-        let answered = Observed::Answered { action_id, text };
-        if self.answer_unsure {
-            // A peer that does not wait any more, or asks something else, has it.
-            match delegate.look(&delegation.peer, &remote).await {
-                Ok(view) if !waits(view.recovery) || asks_another(&view, delegation) => {
-                    self.answer_unsure = false;
-                    self.record(&answered).await?;
-                    return self.saw(view).await;
-                }
-                Ok(_) => self.backoff.worked(),
-                Err(trouble) => return self.troubled(trouble, Connected::Yes).await,
-            }
-        }
-        let message_id = answer.action_id.as_str().to_owned();
-        let action_id = answer.remote_action_id;
-        let sent = Answer { message_id, decision: answer.decision, text: answer.text, action_id };
-        self.answer_unsure = true;
-        match delegate.answer(&delegation.peer, &remote, &sent).await {
-            Ok(given) => {
-                self.answer_unsure = false;
-                self.record(&answered).await?;
-                self.backoff.changed();
-                self.got(given).await
-            }
-            Err(Trouble::Refused { problem } | Trouble::Malformed { problem, .. }) => {
-                self.record(&Observed::Declined { problem }).await
             }
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }
@@ -319,11 +305,14 @@ pub(super) fn waits(recovery: PeerRecovery) -> bool {
     matches!(recovery, PeerRecovery::WaitingInput | PeerRecovery::WaitingAuthorization)
 }
 
-/// Whether the peer asks something else than what was asked here last, as far as it tells its questions apart.
-fn asks_another(view: &PeerView, delegation: &Delegation) -> bool {
-    let asked = delegation.asked.as_ref().filter(|asked| !asked.is_empty());
-    let another = view.question.as_ref().zip(asked).is_some_and(|(now, asked)| now != asked);
-    another || delegation.asks_another_kind(view.recovery)
+/// What is to be done about a run: the next step, and whether anybody still wants it.
+#[derive(PartialEq, Eq)]
+struct Due(Step, bool);
+
+impl Due {
+    fn of(delegation: &Delegation) -> Self {
+        Self(next(delegation), delegation.cancel)
+    }
 }
 
 pub(super) fn remote_of(delegation: &Delegation) -> Option<Remote> {

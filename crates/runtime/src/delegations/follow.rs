@@ -1,23 +1,32 @@
-//! Seeing what becomes of a peer's task: by its stream where it has one, by looking again and again where not.
+//! Seeing what becomes of a peer's task: by its stream where it has one, by looking again and again where not. A stream tells what
+//! happened, not always now: what the peer asks and what it made is what its task shows. One that cannot be read is not followed.
 
-use factum_engine::session::delegations::{Delegation, Step, next};
+use std::time::Duration;
+
+use factum_engine::session::delegations::Delegation;
 use factum_model::peer::PeerRecovery;
+use tokio::time::Instant;
 
 use super::contract::{Delegate, Follow, Remote, Trouble};
 use super::driver::{Connected, Drive, Over, remote_of, waits};
+
+/// A stream that was up for so long is a connection that works, however it ends.
+const STEADY: Duration = Duration::from_secs(10);
 
 impl Drive {
     pub(super) async fn follow(&mut self, delegate: &dyn Delegate, delegation: &Delegation) -> Result<(), Over> {
         let Some(remote) = remote_of(delegation) else { return Ok(()) };
         // A stream of a task that waits for its user ends at once.
-        if waits(delegation.peer_task.recovery) {
+        if self.polls || waits(delegation.peer_task.recovery) {
             return self.poll(delegate, delegation, &remote).await;
         }
         match delegate.follow(&delegation.peer, &remote, self.after.as_deref()).await {
             Ok(Some(stream)) => self.read(delegate, delegation, &remote, stream).await,
             Ok(None) => self.poll(delegate, delegation, &remote).await,
-            // A task that ended takes no subscription: how it stands says so.
-            Err(Trouble::Refused { .. } | Trouble::Malformed { .. }) => self.poll(delegate, delegation, &remote).await,
+            // A task that ended takes no subscription, and one that cannot be followed can be looked at: how it stands says more.
+            Err(
+                Trouble::Refused { .. } | Trouble::Malformed { .. } | Trouble::Network { may_have_arrived: true, .. },
+            ) => self.poll(delegate, delegation, &remote).await,
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }
     }
@@ -29,33 +38,71 @@ impl Drive {
         remote: &Remote,
         mut stream: Box<dyn Follow>,
     ) -> Result<(), Over> {
+        let since = Instant::now();
+        let ended = self.read_on(&mut *stream).await?;
+        if since.elapsed() >= STEADY {
+            self.backoff.anew();
+        }
+        match ended {
+            Ended::Elsewhere => Ok(()),
+            Ended::Asked => self.confirm(delegate, delegation, remote).await,
+            Ended::Over => self.poll(delegate, delegation, remote).await,
+            // It would be as unreadable the next time.
+            Ended::Troubled(Trouble::Malformed { problem, .. }) => {
+                tracing::warn!(
+                    peer = delegation.peer,
+                    problem,
+                    "a peer's stream cannot be read; its task is looked at instead"
+                );
+                self.polls = true;
+                self.poll(delegate, delegation, remote).await
+            }
+            Ended::Troubled(trouble) => self.troubled(trouble, Connected::Yes).await,
+        }
+    }
+
+    /// Reads a stream as long as it says something that can be taken as it is, and nothing else is to be done.
+    async fn read_on(&mut self, stream: &mut dyn Follow) -> Result<Ended, Over> {
         loop {
             let wake = self.wake.clone();
             let next_view = tokio::select! {
                 () = wake.notified() => {
                     // What happened here may be none of this run's business; then the stream is read on.
-                    let now = self.look_here().await?;
-                    if next(&now) == Step::Follow { continue }
-                    return Ok(());
+                    if self.is_due().await? { continue }
+                    return Ok(Ended::Elsewhere);
                 }
                 view = stream.next() => view,
             };
             match next_view {
+                Ok(Some(view)) if waits(view.recovery) => return Ok(Ended::Asked),
                 Ok(Some(view)) => {
                     let recovery = view.recovery;
                     self.saw(view).await?;
                     self.after = stream.position();
-                    self.backoff.changed();
-                    if waits(recovery) || recovery == PeerRecovery::CompletedUnreconciled {
-                        // What comes next is an answer or an end. A stream that went on from here would begin with how
-                        // the task stood before that.
+                    if recovery == PeerRecovery::CompletedUnreconciled {
+                        // What comes next is an end. A stream that went on from here would begin with how the task stood before
+                        // that.
                         self.after = None;
-                        return Ok(());
+                        self.backoff.anew();
+                        return Ok(Ended::Elsewhere);
                     }
                 }
-                Ok(None) => return self.poll(delegate, delegation, remote).await,
-                Err(trouble) => return self.troubled(trouble, Connected::Yes).await,
+                Ok(None) => return Ok(Ended::Over),
+                Err(trouble) => return Ok(Ended::Troubled(trouble)),
             }
+        }
+    }
+
+    /// The stream says that the peer asks something, which may have been long ago. A stream that tells old questions as if they
+    /// were new would be left and begun again for each of them, so it is not followed any more.
+    async fn confirm(&mut self, delegate: &dyn Delegate, delegation: &Delegation, remote: &Remote) -> Result<(), Over> {
+        self.after = None;
+        match delegate.look(&delegation.peer, remote).await {
+            Ok(view) => {
+                self.polls = !waits(view.recovery);
+                self.saw(view).await
+            }
+            Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }
     }
 
@@ -63,18 +110,25 @@ impl Drive {
     async fn poll(&mut self, delegate: &dyn Delegate, delegation: &Delegation, remote: &Remote) -> Result<(), Over> {
         match delegate.look(&delegation.peer, remote).await {
             Ok(view) => {
-                let native_status = Some(view.native_status.clone());
+                self.backoff.worked();
+                self.backoff.stands(&view.native_status);
                 self.saw(view).await?;
                 self.after = None;
-                if native_status != delegation.peer_task.native_status {
-                    self.backoff.changed();
-                    return Ok(());
-                }
                 let wait = self.backoff.between_looks();
-                self.pause(wait).await;
-                Ok(())
+                self.rest(wait).await
             }
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }
     }
+}
+
+/// Why a stream is not read on.
+enum Ended {
+    /// Something else is to be done.
+    Elsewhere,
+    /// It says that the peer asks something.
+    Asked,
+    /// It is at its end.
+    Over,
+    Troubled(Trouble),
 }

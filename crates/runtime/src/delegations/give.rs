@@ -3,8 +3,9 @@
 
 use factum_engine::session::delegations::{Delegation, Observed};
 
-use super::contract::{Delegate, Errand, Found, Trouble};
-use super::driver::{Connected, Drive, Over};
+use super::contract::{Delegate, Errand, Found, Given, Trouble, ViewedArtifact};
+use super::driver::{Connected, Drive, Over, RECORD_PAUSE};
+use super::news::reply_of;
 
 impl Drive {
     pub(super) async fn give(
@@ -21,35 +22,56 @@ impl Drive {
                 Ok(Found::Task(view)) => return self.saw(*view).await,
                 Ok(Found::SendAgain) => {}
                 Ok(Found::Unknown { problem }) => return self.record(&Observed::Untraceable { problem }).await,
-                Err(trouble) => return self.not_given(trouble, Connected::No).await,
+                // Whatever is in the way of asking, it says nothing about the task, which the peer may have.
+                Err(trouble) => return self.troubled(trouble, Connected::No).await,
             }
         }
         let was_unsent = std::mem::replace(&mut self.unsent, false);
         match delegate.give(&delegation.peer, errand).await {
-            Ok(given) => self.got(given).await,
+            Ok(given) => {
+                self.backoff.anew();
+                self.got(given).await
+            }
             Err(trouble) => {
-                self.unsent = was_unsent && !arrived(&trouble);
-                self.not_given(trouble, Connected::Yes).await
+                self.unsent = was_unsent && !trouble.may_have_arrived();
+                self.not_given(trouble).await
             }
         }
     }
 
-    async fn not_given(&mut self, trouble: Trouble, connected: Connected) -> Result<(), Over> {
+    async fn got(&mut self, given: Given) -> Result<(), Over> {
+        match given {
+            Given::Task(view) => self.saw(*view).await,
+            Given::Reply { text, artifacts } => {
+                self.heard();
+                self.keep_reply(&text, &artifacts).await
+            }
+        }
+    }
+
+    /// Records a message. What it holds is waited for: it comes once.
+    async fn keep_reply(&self, text: &str, artifacts: &[ViewedArtifact]) -> Result<(), Over> {
+        loop {
+            match reply_of(&self.runtime, text.to_owned(), artifacts.to_vec()).await {
+                Ok(observed) => return self.record(&observed).await,
+                Err(problem) => {
+                    tracing::error!(run_id = %self.run_id, problem, "what a peer said could not be kept; trying again");
+                    self.pause(RECORD_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn not_given(&mut self, trouble: Trouble) -> Result<(), Over> {
         match trouble {
-            Trouble::Refused { problem } | Trouble::Missing { problem } => {
+            Trouble::Refused { problem } | Trouble::Missing { problem } if self.unsent => {
                 self.record(&Observed::Refused { problem }).await
             }
-            Trouble::Malformed { problem, .. } => self.record(&Observed::Untraceable { problem }).await,
-            away => self.troubled(away, connected).await,
+            // It refuses what was sent before, too, and whether that arrived nobody knows.
+            Trouble::Refused { problem } | Trouble::Missing { problem } | Trouble::Malformed { problem, .. } => {
+                self.record(&Observed::Untraceable { problem }).await
+            }
+            away => self.troubled(away, Connected::Yes).await,
         }
-    }
-}
-
-fn arrived(trouble: &Trouble) -> bool {
-    match trouble {
-        Trouble::Network { may_have_arrived, .. }
-        | Trouble::Busy { may_have_arrived, .. }
-        | Trouble::Malformed { may_have_arrived, .. } => *may_have_arrived,
-        Trouble::Auth { .. } | Trouble::Missing { .. } | Trouble::Refused { .. } => false,
     }
 }

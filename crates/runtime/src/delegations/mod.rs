@@ -3,8 +3,9 @@
 //! The core says what is to be done next (`factum_engine::session::delegations::next`); a [`Delegate`] knows how to speak
 //! to peers; the driver here does the one with the other and records what came of it. A driver keeps nothing that is
 //! not in the log except where a stream left off. It runs as long as its delegation is open: a restart starts it again,
-//! and then it asks the peer before it sends anything (`give`).
+//! and then it asks the peer before it sends anything (`give`, `answer`).
 
+mod answer;
 mod backoff;
 mod contract;
 mod driver;

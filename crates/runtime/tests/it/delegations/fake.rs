@@ -38,6 +38,21 @@ pub(super) enum Mood {
     Busy,
     /// What arrives is carried out, and the answer never comes.
     Swallows,
+    /// What arrives is carried out, and the connection breaks before the answer.
+    Breaks,
+}
+
+/// What its stream is like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stream {
+    #[default]
+    Well,
+    /// Nothing in it can be understood.
+    Unreadable,
+    /// It breaks after its first words.
+    Cut,
+    /// Behind how the task stands it tells in which states it was.
+    Replays(&'static [&'static str]),
 }
 
 #[derive(Default)]
@@ -47,6 +62,18 @@ pub(super) struct State {
     pub(super) keeps_keys: bool,
     pub(super) lists: bool,
     pub(super) polled: bool,
+    pub(super) stream: Stream,
+    /// How often it was looked at and followed.
+    pub(super) looks: usize,
+    pub(super) follows: usize,
+    /// What looks show, one after the other, again and again; where it is empty, the task.
+    pub(super) shows: &'static [&'static str],
+    /// An answer does not change how its task stands.
+    pub(super) slow: bool,
+    /// What it says to an answer instead of showing its task.
+    pub(super) says: Option<String>,
+    /// Its card asks for something that nobody here knows.
+    pub(super) strange: bool,
     /// It does not stop, and cannot be reached once it has said so.
     pub(super) stubborn: bool,
     /// It does not stop, whoever asks.
@@ -110,15 +137,21 @@ impl Fake {
                 Err(Trouble::Busy { problem, may_have_arrived: false, after })
             }
             Mood::Locked => Err(Trouble::Auth { problem: "who are you?".to_owned() }),
-            Mood::Well | Mood::Swallows => Ok(()),
+            Mood::Well | Mood::Swallows | Mood::Breaks => Ok(()),
+        }?;
+        match self.state.lock().strange {
+            true => Err(Trouble::Refused { problem: "an extension that is not known here".to_owned() }),
+            false => Ok(()),
         }
     }
 
     /// Never returns where answers get lost.
-    async fn on_its_way(&self) {
-        let swallows = self.state.lock().mood == Mood::Swallows;
-        if swallows {
-            std::future::pending::<()>().await;
+    async fn on_its_way(&self) -> Result<(), Trouble> {
+        let mood = self.state.lock().mood;
+        match mood {
+            Mood::Swallows => std::future::pending().await,
+            Mood::Breaks => Err(Trouble::Network { problem: "reset".to_owned(), may_have_arrived: true }),
+            Mood::Well | Mood::Down | Mood::Locked => Ok(()),
         }
     }
 
@@ -131,6 +164,12 @@ impl Fake {
         self.state.lock().holds.iter().enumerate().map(held).collect()
     }
 
+    /// Its task as it is in a state.
+    fn view_in(&self, task_id: &str, state: &'static str) -> Result<PeerView, Trouble> {
+        let task = self.state.lock().tasks.iter().find(|task| task.id == task_id).cloned().unwrap();
+        Ok(view(&Task { state, ..task }, false))
+    }
+
     fn view(&self, task_id: &str) -> Result<PeerView, Trouble> {
         let state = self.state.lock();
         let task = state.tasks.iter().find(|task| task.id == task_id);
@@ -141,6 +180,7 @@ impl Fake {
 
 fn view(task: &Task, polled: bool) -> PeerView {
     let (status, recovery) = match task.state {
+        "submitted" => (TaskStatus::Queued, PeerRecovery::Idle),
         "working" => (TaskStatus::Running, PeerRecovery::Running),
         "input-required" => (TaskStatus::WaitingInput, PeerRecovery::WaitingInput),
         "auth-required" => (TaskStatus::WaitingPermission, PeerRecovery::WaitingAuthorization),
@@ -208,7 +248,7 @@ impl Delegate for Fake {
             state.begun.push(errand.message_id.clone());
             id
         });
-        self.on_its_way().await;
+        self.on_its_way().await?;
         self.view(&id).map(|view| Given::Task(Box::new(view)))
     }
 
@@ -229,20 +269,37 @@ impl Delegate for Fake {
         })
     }
 
+    async fn keeps_keys(&self, _peer: &str) -> Result<bool, Trouble> {
+        self.reachable()?;
+        Ok(self.state.lock().keeps_keys)
+    }
+
     async fn answer(&self, _peer: &str, remote: &Remote, answer: &Answer) -> Result<Given, Trouble> {
         self.reachable()?;
         self.change(|state| {
             let task = state.tasks.iter_mut().find(|task| task.id == remote.task_id).unwrap();
             task.answers.push((answer.message_id.clone(), answer.text.clone()));
-            task.state = "working";
+            if !state.slow {
+                task.state = "working";
+            }
         });
-        self.on_its_way().await;
+        self.on_its_way().await?;
+        if let Some(says) = self.state.lock().says.clone() {
+            return Ok(Given::Reply { text: says, artifacts: Vec::new() });
+        }
         self.view(&remote.task_id).map(|view| Given::Task(Box::new(view)))
     }
 
     async fn look(&self, _peer: &str, remote: &Remote) -> Result<PeerView, Trouble> {
         self.reachable()?;
-        self.view(&remote.task_id)
+        let shown = self.change(|state| {
+            state.looks += 1;
+            state.shows.get((state.looks - 1) % state.shows.len().max(1)).copied()
+        });
+        match shown {
+            Some(shown) => self.view_in(&remote.task_id, shown),
+            None => self.view(&remote.task_id),
+        }
     }
 
     async fn cancel(&self, _peer: &str, remote: &Remote) -> Result<PeerView, Trouble> {
@@ -272,8 +329,9 @@ impl Delegate for Fake {
         if self.state.lock().polled {
             return Ok(None);
         }
+        self.change(|state| state.follows += 1);
         let version = self.version.subscribe();
-        Ok(Some(Box::new(Following { fake: self.clone(), version, remote: remote.clone(), begun: false })))
+        Ok(Some(Box::new(Following { fake: self.clone(), version, remote: remote.clone(), told: 0 })))
     }
 }
 
@@ -281,16 +339,29 @@ struct Following {
     fake: Fake,
     version: watch::Receiver<u64>,
     remote: Remote,
-    begun: bool,
+    /// How much it has said.
+    told: usize,
 }
 
 #[async_trait]
 impl Follow for Following {
     async fn next(&mut self) -> Result<Option<PeerView>, Trouble> {
-        if self.begun {
-            self.version.changed().await.unwrap();
+        let stream = self.fake.state.lock().stream;
+        self.told += 1;
+        match (stream, self.told) {
+            (Stream::Unreadable, _) => {
+                return Err(Trouble::Malformed { problem: "too large".to_owned(), may_have_arrived: true });
+            }
+            (Stream::Cut, 2..) => {
+                return Err(Trouble::Network { problem: "reset".to_owned(), may_have_arrived: true });
+            }
+            (Stream::Replays(was), told) if (2..was.len() + 2).contains(&told) => {
+                let view = self.fake.view_in(&self.remote.task_id, was[told - 2])?;
+                return Ok(Some(PeerView { whole: false, ..view }));
+            }
+            (_, 1) => {}
+            _ => self.version.changed().await.unwrap(),
         }
-        self.begun = true;
         self.fake.reachable()?;
         self.fake.view(&self.remote.task_id).map(Some)
     }

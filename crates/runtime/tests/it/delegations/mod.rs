@@ -1,10 +1,12 @@
 //! Tasks that a peer does, over restarts, cuts and lost answers: nothing is done twice, nothing is lost, and what is not
 //! known is said.
 
+mod answers;
 mod bound;
 mod channels;
 mod fake;
 mod kinds;
+mod pace;
 mod words;
 
 use std::sync::Arc;
