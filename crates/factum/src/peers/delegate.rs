@@ -15,6 +15,7 @@ use factum_runtime::{Answer, Delegate, Described, Errand, Follow, Found, Given, 
 use parking_lot::Mutex;
 use serde_json::json;
 
+use super::bounds::{bounded, fits, is_of, of_asked};
 use super::view;
 
 /// How far back a peer's list is searched for a message that may have arrived.
@@ -76,7 +77,7 @@ impl Peers {
         };
         let request = SendMessageRequest { message, configuration: Some(configuration), metadata: None, tenant: None };
         match peer.send(request, Some(&key)).await {
-            Ok(SendMessageResponse::Task(task)) => Ok(Given::Task(Box::new(view::of_task(&peer, &task)))),
+            Ok(SendMessageResponse::Task(task)) => Ok(Given::Task(Box::new(bounded(view::of_task(&peer, &task))?))),
             Ok(SendMessageResponse::Message(message)) => {
                 Ok(Given::Reply { text: view::words(&message), artifacts: view::contents(&message) })
             }
@@ -114,10 +115,10 @@ impl Peers {
 }
 
 /// The task that is called as its message, where there is one.
-fn named(found: Result<Task, Failure>) -> Result<Option<Task>, Failure> {
+fn named(found: Result<Task, Failure>, message_id: &str) -> Result<Option<Task>, Failure> {
     match found {
         Err(Failure::Missing { .. }) => Ok(None),
-        found => found.map(Some),
+        found => found.map(|task| Some(task).filter(|task| task.id == message_id)),
     }
 }
 
@@ -176,12 +177,14 @@ impl Delegate for Peers {
         };
         // Lists may leave out what tasks made, whatever they are asked for: what one shows is never the whole.
         let (found, whole) = if peer.tasks_are_named_by_messages() {
-            (named(peer.get(&errand.message_id, Some(0)).await), true)
+            (named(peer.get(&errand.message_id, Some(0)).await, &errand.message_id), true)
         } else {
             (self.search(&peer, errand).await, false)
         };
         match found {
-            Ok(Some(task)) => Ok(Found::Task(Box::new(PeerView { whole, ..view::of_task(&peer, &task) }))),
+            Ok(Some(task)) => {
+                Ok(Found::Task(Box::new(bounded(PeerView { whole, ..view::of_task(&peer, &task) })?)))
+            }
             Ok(None) => Ok(unknown("the peer knows no task that began with it")),
             Err(Failure::Refused { .. } | Failure::Malformed { .. } | Failure::Missing { .. }) => {
                 Ok(unknown("the peer does not list its tasks"))
@@ -207,14 +210,14 @@ impl Delegate for Peers {
 
     async fn look(&self, name: &str, remote: &Remote) -> Result<PeerView, Trouble> {
         let peer = self.peer(name).await?;
-        let task = peer.get(&remote.task_id, Some(0)).await;
-        task.map(|task| view::of_task(&peer, &task)).map_err(|failure| self.failed(name, failure))
+        let task = peer.get(&remote.task_id, Some(0)).await.map_err(|failure| self.failed(name, failure))?;
+        of_asked(view::of_task(&peer, &task), remote)
     }
 
     async fn cancel(&self, name: &str, remote: &Remote) -> Result<PeerView, Trouble> {
         let peer = self.peer(name).await?;
-        let task = peer.cancel(&remote.task_id).await;
-        task.map(|task| view::of_task(&peer, &task)).map_err(|failure| self.failed(name, failure))
+        let task = peer.cancel(&remote.task_id).await.map_err(|failure| self.failed(name, failure))?;
+        of_asked(view::of_task(&peer, &task), remote)
     }
 
     async fn follow(
@@ -229,13 +232,14 @@ impl Delegate for Peers {
         }
         let updates = peer.subscribe(&remote.task_id, after).await.map_err(|failure| self.failed(name, failure))?;
         let position = after.map(str::to_owned);
-        Ok(Some(Box::new(Following { peer, updates, position, status: None })))
+        Ok(Some(Box::new(Following { peer, remote: remote.clone(), updates, position, status: None })))
     }
 }
 
 /// A subscription.
 struct Following {
     peer: Arc<Peer>,
+    remote: Remote,
     updates: PeerUpdates,
     position: Option<String>,
     /// How the task stood last: an artifact comes without it.
@@ -247,7 +251,11 @@ impl Follow for Following {
     async fn next(&mut self) -> Result<Option<PeerView>, Trouble> {
         loop {
             let Some(update) = self.updates.next().await.map_err(trouble)? else { return Ok(None) };
-            self.position = update.event_id.or(self.position.take());
+            self.position = update.event_id.filter(|id| fits(id)).or(self.position.take());
+            // What else a peer puts into this stream is none of this task's business.
+            if task_of(&update.response).is_some_and(|task_id| !is_of(task_id, &self.remote)) {
+                continue;
+            }
             let view = match update.response {
                 StreamResponse::Task(task) => Some(view::of_task(&self.peer, &task)),
                 StreamResponse::StatusUpdate(update) => Some(view::of_update(&self.peer, &update)),
@@ -260,6 +268,7 @@ impl Follow for Following {
                 StreamResponse::Message(_) => None,
             };
             if let Some(view) = view {
+                let view = of_asked(view, &self.remote)?;
                 self.status = Some(PeerView { artifacts: Vec::new(), whole: false, ..view.clone() });
                 return Ok(Some(view));
             }
@@ -268,5 +277,15 @@ impl Follow for Following {
 
     fn position(&self) -> Option<String> {
         self.position.clone()
+    }
+}
+
+/// The task that something in a stream is of; words are of none.
+fn task_of(response: &StreamResponse) -> Option<&str> {
+    match response {
+        StreamResponse::Task(task) => Some(&task.id),
+        StreamResponse::StatusUpdate(update) => Some(&update.task_id),
+        StreamResponse::ArtifactUpdate(update) => Some(&update.task_id),
+        StreamResponse::Message(_) => None,
     }
 }

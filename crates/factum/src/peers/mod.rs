@@ -1,8 +1,9 @@
 //! The wiring of peers: what configuration says of them, spoken to with the A2A client, as the runtime asks for it.
 //!
 //! `options` reads secrets and keys, `delegate` carries out what the runtime asks, `view` turns a task of A2A into what the
-//! runtime understands. Found cards are remembered until something goes wrong with the peer, and are read again then.
+//! runtime understands, `bounds` says how much of it. Found cards are remembered until something goes wrong with the peer, and are read again then.
 
+mod bounds;
 mod delegate;
 mod options;
 mod view;

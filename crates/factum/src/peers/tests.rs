@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use super::delegate::Peers;
 
+mod bounds;
+
 /// Answers a method with a result, an error, or a stream of results.
 enum Says {
     Result(Value),
@@ -86,6 +88,12 @@ fn task(state: &str) -> Value {
     json!({ "id": "r1", "contextId": "c1", "status": { "state": state } })
 }
 
+/// The same, called as it was asked for.
+fn called(params: &Value, mut task: Value) -> Value {
+    task["id"] = params["id"].clone();
+    task
+}
+
 fn errand() -> Errand {
     let since = jiff::Timestamp::from_second(1_800_000_000).unwrap();
     Errand { message_id: "msg_1".to_owned(), text: "count".to_owned(), since }
@@ -133,7 +141,8 @@ async fn every_state_has_a_meaning() {
         ("TASK_STATE_PONDERING", TaskStatus::Unknown, PeerRecovery::Unknown),
     ];
     // The id that is asked for is the state that is answered.
-    let (_, peers) = start(|_, params| Says::Result(task(params["id"].as_str().unwrap())), json!([])).await;
+    let script: Script = |_, params| Says::Result(called(params, task(params["id"].as_str().unwrap())));
+    let (_, peers) = start(script, json!([])).await;
     for (state, status, recovery) in table {
         let remote = Remote { task_id: state.to_owned(), context_id: None };
         let view = peers.look("north", &remote).await.unwrap();
@@ -147,6 +156,7 @@ async fn a_message_that_may_have_arrived_is_looked_for_as_the_peer_allows() {
     let messaging = json!([{ "uri": factum_a2a::MESSAGING_URI }]);
     let (fake, keeps_keys) = start(|_, _| Says::Error(-32601), messaging).await;
     assert_eq!(keeps_keys.find("north", &errand()).await, Ok(Found::SendAgain));
+    assert_eq!(keeps_keys.keeps_keys("north").await, Ok(true));
     assert!(fake.asked.lock().is_empty(), "its card says enough");
 
     let (_, lists) = start(
@@ -168,6 +178,7 @@ async fn a_message_that_may_have_arrived_is_looked_for_as_the_peer_allows() {
     for script in [empty, |_, _| Says::Error(-32601)] {
         let (_, peers) = start(script, json!([])).await;
         assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
+        assert_eq!(peers.keeps_keys("north").await, Ok(false));
     }
 }
 
@@ -288,7 +299,7 @@ async fn the_terms_of_a_question_are_read() {
             }
         };
         let message = json!({ "messageId": "q1", "role": "ROLE_AGENT", "parts": parts, "metadata": metadata });
-        let mut task = task("TASK_STATE_INPUT_REQUIRED");
+        let mut task = called(params, task("TASK_STATE_INPUT_REQUIRED"));
         task["status"]["message"] = message;
         Says::Result(task)
     }
@@ -320,7 +331,7 @@ async fn pieces_of_text_are_one_text() {
             Some("both") => json!([{ "text": "# c", "mediaType": "text/markdown" }, { "text": "0" }]),
             _ => json!([{ "text": "c0" }, { "data": { "c": 1 } }]),
         };
-        let mut task = task("TASK_STATE_COMPLETED");
+        let mut task = called(params, task("TASK_STATE_COMPLETED"));
         task["artifacts"] = json!([{ "artifactId": "a1", "parts": parts }]);
         Says::Result(task)
     }
