@@ -52,7 +52,8 @@ pub(super) fn fits(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
 }
 
-fn kept(artifact: ViewedArtifact) -> ViewedArtifact {
+/// What a peer made, with an address that is one.
+pub(super) fn kept(artifact: ViewedArtifact) -> ViewedArtifact {
     let content = match artifact.content {
         // An address as long as that is content, and is kept as content is.
         ArtifactContent::Link { media_type, url } if url.len() > LINK_BYTES_MAX => {

@@ -15,7 +15,7 @@ use factum_runtime::{Answer, Delegate, Described, Errand, Follow, Found, Given, 
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::bounds::{bounded, fits, is_of, of_asked};
+use super::bounds::{bounded, fits, is_of, kept, of_asked};
 use super::view;
 
 /// How far back a peer's list is searched for a message that may have arrived.
@@ -79,7 +79,8 @@ impl Peers {
         match peer.send(request, Some(&key)).await {
             Ok(SendMessageResponse::Task(task)) => Ok(Given::Task(Box::new(bounded(view::of_task(&peer, &task))?))),
             Ok(SendMessageResponse::Message(message)) => {
-                Ok(Given::Reply { text: view::words(&message), artifacts: view::contents(&message) })
+                let artifacts = view::contents(&message).into_iter().map(kept).collect();
+                Ok(Given::Reply { text: view::words(&message), artifacts })
             }
             Err(failure) => Err(self.failed(name, failure)),
         }
@@ -182,9 +183,7 @@ impl Delegate for Peers {
             (self.search(&peer, errand).await, false)
         };
         match found {
-            Ok(Some(task)) => {
-                Ok(Found::Task(Box::new(bounded(PeerView { whole, ..view::of_task(&peer, &task) })?)))
-            }
+            Ok(Some(task)) => Ok(Found::Task(Box::new(bounded(PeerView { whole, ..view::of_task(&peer, &task) })?))),
             Ok(None) => Ok(unknown("the peer knows no task that began with it")),
             Err(Failure::Refused { .. } | Failure::Malformed { .. } | Failure::Missing { .. }) => {
                 Ok(unknown("the peer does not list its tasks"))

@@ -8,6 +8,8 @@ use factum_model::task::TaskStatus;
 use factum_runtime::{ArtifactContent, PeerView, Remote, Terms, ViewedArtifact, WORDS_MAX};
 use serde_json::Value;
 
+/// The longest name of a message by which what it holds is named.
+const MESSAGE_ID_BYTES_MAX: usize = 128;
 /// The media type of a text that does not say which it is.
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
@@ -107,8 +109,10 @@ pub(super) fn contents(message: &Message) -> Vec<ViewedArtifact> {
     if others.is_empty() && words.chars().nth(WORDS_MAX).is_none() {
         return Vec::new();
     }
-    // What a message is called is the peer's to choose, and so is what an artifact is: they must not be taken for each other.
-    let remote_id = |what: &str| format!("message:{}/{what}", message.message_id);
+    // What a message is called is the peer's to choose, and so is what an artifact is: they must not be taken for each other. Nor
+    // is a name of any length one: nothing else is kept of a message than its last.
+    let id = if message.message_id.len() <= MESSAGE_ID_BYTES_MAX { &message.message_id } else { "" };
+    let remote_id = |what: &str| format!("message:{id}/{what}");
     let media_type = media_type_of(texts.iter().map(|(_, part)| *part));
     let text = (!words.is_empty()).then(|| ViewedArtifact {
         remote_id: remote_id("text"),

@@ -15,8 +15,8 @@ use super::finish_attempt::{Leavings, attempt_completed, attempt_failed};
 use super::link_tasks::{add_edge, room};
 use crate::context::{Context, Decision};
 use crate::session::delegations::{
-    ANSWER_UNKNOWN, Delegation, Observed, PeerArtifact, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands, superseded,
-    taken_in,
+    ANSWER_UNKNOWN, Delegation, Observed, PeerArtifact, PeerChange, PeerNews, WORDS_MAX, ask, changed, stands,
+    superseded, taken_in,
 };
 use crate::session::state::SessionState;
 use crate::session::text::clip;

@@ -151,7 +151,7 @@ impl Fake {
         match mood {
             Mood::Swallows => std::future::pending().await,
             Mood::Breaks => Err(Trouble::Network { problem: "reset".to_owned(), may_have_arrived: true }),
-            Mood::Well | Mood::Down | Mood::Locked => Ok(()),
+            Mood::Well | Mood::Busy | Mood::Down | Mood::Locked => Ok(()),
         }
     }
 
