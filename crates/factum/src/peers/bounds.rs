@@ -69,10 +69,7 @@ pub(super) fn kept(artifact: ViewedArtifact) -> ViewedArtifact {
 }
 
 fn clipped(mut word: String) -> String {
-    let end = (0..=NAME_BYTES_MAX).rev().find(|end| word.is_char_boundary(*end)).unwrap_or_default();
-    if word.len() > NAME_BYTES_MAX {
-        word.truncate(end);
-    }
+    word.truncate(word.floor_char_boundary(NAME_BYTES_MAX));
     word
 }
 

@@ -363,6 +363,7 @@ async fn what_a_message_holds_besides_short_words_is_kept() {
         let message = json!({ "messageId": "m", "role": "ROLE_AGENT", "parts": parts });
         let mut task = task("TASK_STATE_COMPLETED");
         task["status"]["message"] = message.clone();
+        task["id"] = params["id"].clone();
         Says::Result(if method == "SendMessage" { json!({ "message": message }) } else { task })
     }
     let (_, peers) = start(script, json!([])).await;
