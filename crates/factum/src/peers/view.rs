@@ -109,8 +109,8 @@ pub(super) fn contents(message: &Message) -> Vec<ViewedArtifact> {
     if others.is_empty() && words.chars().nth(WORDS_MAX).is_none() {
         return Vec::new();
     }
-    // What a message is called is the peer's to choose, and so is what an artifact is: they must not be taken for each other. Nor
-    // is a name of any length one: nothing else is kept of a message than its last.
+    // What a message is called is the peer's to choose, and so is what an artifact is: they must not be taken for each other. A
+    // long name is left out: it would stand in every fact about what the message holds.
     let id = if message.message_id.len() <= MESSAGE_ID_BYTES_MAX { &message.message_id } else { "" };
     let remote_id = |what: &str| format!("message:{id}/{what}");
     let media_type = media_type_of(texts.iter().map(|(_, part)| *part));
