@@ -151,9 +151,14 @@ impl Runtime {
         Ok(Repeat::New { accept: Accept { command: name, keys: vec![key], params_digest }, held: Some(held) })
     }
 
-    /// Remembers what a command was answered with under keys it had not had: its id was enough to know it, and from now on they
-    /// stand for it, too. Nothing happened, so it is no fact of what the command is about.
-    async fn answered_also(&self, caller: &Caller, accept: &Accept, output: &impl Serialize) -> Result<(), Refusal> {
+    /// Remembers what a command was answered with under keys it had not had: its id was enough to know it, or what it asks for
+    /// was so already, and from now on they stand for that answer. Nothing happened, so it is no fact of what the command is about.
+    pub(crate) async fn answered_also(
+        &self,
+        caller: &Caller,
+        accept: &Accept,
+        output: &impl Serialize,
+    ) -> Result<(), Refusal> {
         let result = serde_json::to_value(output).map_err(|error| Refusal::internal(error.to_string()))?;
         let facts = accept.facts(&Scope::default(), &caller.principal, &result);
         let index = |events: &[Event]| {

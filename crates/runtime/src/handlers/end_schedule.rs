@@ -2,8 +2,8 @@
 
 use factum_engine::session::SessionState;
 use factum_engine::session::jobs::end_schedule;
+use factum_model::Refusal;
 use factum_model::commands::{EndSchedule, EndScheduleResult};
-use factum_model::{ErrorCode, Refusal};
 
 use crate::caller::Caller;
 use crate::dispatch::Handle;
@@ -12,14 +12,12 @@ use crate::runtime::Runtime;
 impl Handle<EndSchedule> for Runtime {
     async fn handle(&self, caller: &Caller, command: EndSchedule) -> Result<EndScheduleResult, Refusal> {
         let record = self.schedule_row(caller, &command.schedule_id).await?;
-        match self.mutate(caller, &record.session_id, &command, end_schedule).await {
-            // Those that go on are in the state. This one has a row and does not: it has ended.
-            Err(refusal) if refusal.code == ErrorCode::NotFound => {
-                let sequence = |state: &SessionState| Ok(state.sequence);
-                let (sequence, _) = self.look(&caller.account, &record.session_id, sequence).await?;
-                Ok(EndScheduleResult { schedule_id: command.schedule_id, sequence })
-            }
-            outcome => outcome,
-        }
+        // Those that go on are in the state. One that has a row and is not there has ended.
+        let ended = async || {
+            let sequence = |state: &SessionState| Ok(state.sequence);
+            let (sequence, _) = self.look(&caller.account, &record.session_id, sequence).await?;
+            Ok(EndScheduleResult { schedule_id: command.schedule_id.clone(), sequence })
+        };
+        self.mutate_unless_ended(caller, &record.session_id, &command, end_schedule, ended).await
     }
 }

@@ -38,7 +38,7 @@ mod wait_subagents;
 use factum_engine::session::SessionState;
 use factum_engine::{Context, Decision};
 use factum_model::id::SessionId;
-use factum_model::{Command, Refusal};
+use factum_model::{Command, ErrorCode, Refusal};
 
 use crate::caller::Caller;
 use crate::idempotency::Repeat;
@@ -53,14 +53,33 @@ impl Runtime {
         command: &C,
         decide: impl FnOnce(&SessionState, &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
     ) -> Result<C::Output, Refusal> {
+        self.mutate_unless_ended(caller, session_id, command, decide, async || Err(Refusal::not_found())).await
+    }
+
+    /// The same of something that leaves the state when it ends, which makes it `not_found` there. `ended` answers from what
+    /// is left of it; a repeat gets that answer again, whatever has become of the thing meanwhile.
+    pub(crate) async fn mutate_unless_ended<C: Command>(
+        &self,
+        caller: &Caller,
+        session_id: &SessionId,
+        command: &C,
+        decide: impl FnOnce(&SessionState, &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
+        ended: impl AsyncFnOnce() -> Result<C::Output, Refusal>,
+    ) -> Result<C::Output, Refusal> {
         let (accept, _held) = match self.repeat(caller, command, None).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New { accept, held } => (accept, held),
         };
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| decide(state, command, context);
-        let (output, _) = self.execute(&caller.account, session_id, &actor, &accept, decide).await?;
-        Ok(output)
+        match self.execute(&caller.account, session_id, &actor, &accept, decide).await {
+            Err(refusal) if refusal.code == ErrorCode::NotFound => {
+                let output = ended().await?;
+                self.answered_also(caller, &accept, &output).await?;
+                Ok(output)
+            }
+            decided => decided.map(|(output, _)| output),
+        }
     }
 
     /// The agent a command means: the one it names, or the default.

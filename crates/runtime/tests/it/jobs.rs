@@ -179,6 +179,30 @@ async fn one_item_is_retried_after_the_job_has_ended() {
 }
 
 #[tokio::test]
+async fn a_key_keeps_the_answer_of_what_had_ended_already() {
+    let world = world().await;
+    let made = world.create_job(json!({ "items": items(&["a", "fail"]) })).await.unwrap();
+    world.until_job(&made.session_id, &made.job_id, |job| job.status.is_terminal()).await;
+    let cancel = params::<CancelJob>(json!({ "job_id": made.job_id, "idempotency_key": "enough" }));
+    let first = world.runtime.call(&world.caller, cancel.clone()).await.unwrap();
+    assert!(first.status.is_terminal(), "it had ended");
+    world.retry(&made.job_id, "i2").await.unwrap();
+    let has_moved = |job: &JobRecord| job.status.is_terminal() && job.as_of_sequence > first.sequence;
+    world.until_job(&made.session_id, &made.job_id, has_moved).await;
+    assert_eq!(world.runtime.call(&world.caller, cancel).await.unwrap(), first);
+    let other = params::<CancelJob>(json!({ "job_id": "another", "idempotency_key": "enough" }));
+    assert_eq!(world.runtime.call(&world.caller, other).await.unwrap_err(), Refusal::not_found());
+
+    let value = json!({ "schedule_id": "daily", "every_ms": 86_400_000, "job": { "instruction": "sweep" } });
+    let schedule = world.runtime.call(&world.caller, params::<CreateSchedule>(value)).await.unwrap();
+    let end = |key: &str| params::<EndSchedule>(json!({ "schedule_id": "daily", "idempotency_key": key }));
+    world.runtime.call(&world.caller, end("one")).await.unwrap();
+    let first = world.runtime.call(&world.caller, end("two")).await.unwrap();
+    world.create_job(json!({ "session_id": schedule.session_id, "items": items(&["a"]) })).await.unwrap();
+    assert_eq!(world.runtime.call(&world.caller, end("two")).await.unwrap(), first);
+}
+
+#[tokio::test]
 async fn an_id_makes_creating_safe_to_repeat() {
     let world = world().await;
     let value = json!({ "job_id": "mine", "items": items(&["a"]) });
