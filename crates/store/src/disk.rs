@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::direct::{LogFile, SpareMemory};
 use crate::zeros;
 
 /// A directory tree that keeps what was synced.
@@ -39,6 +40,13 @@ pub trait Disk: Send + Sync + 'static {
 /// One open file. Every call may come from any thread.
 pub trait DiskFile: Send + Sync + 'static {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// The same for a batch of the log: there are only zeros behind it, and the next one begins where it ends or in its last
+    /// page. From one thread.
+    fn append_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(bytes, offset)
+    }
+    /// Nothing more is appended, and what is read will seldom be the newest of the log.
+    fn seal(&self) {}
     /// Fills `bytes`, or fails with [`io::ErrorKind::UnexpectedEof`].
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
     fn sync_data(&self) -> io::Result<()>;
@@ -74,10 +82,10 @@ pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
 }
 
 /// The operating system's own file calls under one directory.
-#[derive(Debug)]
 pub struct RealDisk {
     root: PathBuf,
     access: Access,
+    spare_memory: SpareMemory,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,12 +96,12 @@ enum Access {
 
 impl RealDisk {
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), access: Access::ReadWrite }
+        Self { root: root.into(), access: Access::ReadWrite, spare_memory: SpareMemory::default() }
     }
 
     /// Opens files without the right to write them, for looking at a store on read-only media.
     pub fn read_only(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), access: Access::ReadOnly }
+        Self { root: root.into(), access: Access::ReadOnly, spare_memory: SpareMemory::default() }
     }
 }
 
@@ -117,8 +125,10 @@ impl Disk for RealDisk {
     }
 
     fn create_zeroed(&self, name: &str, len: u64) -> io::Result<Box<dyn DiskFile>> {
-        if zeros::fill_directly(&self.root.join(name), len)? {
-            return self.open(name);
+        let path = self.root.join(name);
+        if let Some(direct) = zeros::fill_directly(&path, len)? {
+            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            return Ok(Box::new(LogFile::filled(file, direct, &self.spare_memory)));
         }
         let file = self.create(name)?;
         zeros::fill(&*file, len)?;
@@ -126,8 +136,9 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        let write = self.access == Access::ReadWrite;
-        Ok(Box::new(OpenOptions::new().read(true).write(write).open(self.root.join(name))?))
+        let (path, write) = (self.root.join(name), self.access == Access::ReadWrite);
+        let file = OpenOptions::new().read(true).write(write).open(&path)?;
+        Ok(Box::new(LogFile::new(file, &path, &self.spare_memory)))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

@@ -31,6 +31,7 @@ use crate::queue::{Queue, Request};
 use crate::recovery::{OpenReport, Recovered, recover};
 use crate::shared::{Counters, Shared, Stats};
 use crate::spare::Spares;
+use crate::threads::spawn;
 use crate::writer::Writer;
 
 /// A snapshot larger than this is not kept: it would cost more than the replay it saves.
@@ -133,11 +134,6 @@ impl EmbeddedStore {
         let done = tokio::task::spawn_blocking(move || read(&shared)).await;
         done.unwrap_or_else(|error| Err(ReadError::Io { reason: error.to_string().into() }))
     }
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
-    let spawned = std::thread::Builder::new().name(name.into()).spawn(work);
-    spawned.map_err(OpenError::io(format!("starting the thread {name}")))
 }
 
 fn is_small(limit: ReadLimit) -> bool {

@@ -5,14 +5,15 @@
 //!
 //! Read in this order: `contract` says what is promised, `frame` and `segment` how a commit lies on disk, `writer` how it
 //! gets there, `publish` who hears of it, `overlay`, `index` and `checkpoint` how it is found again, `recovery` and `tail` what a start does after
-//! a crash. Deliberately absent: compaction (facts never change), a cache of records (the page cache is one), and any
-//! way to skip the sync.
+//! a crash. Deliberately absent: compaction (facts never change), a cache of records (the newest bytes of the log are in
+//! memory, `direct`, and the page cache has older ones), and any way to skip the sync.
 
 mod contract;
 mod error;
 mod limits;
 mod options;
 
+mod direct;
 mod disk;
 mod frame;
 mod log;
@@ -23,6 +24,7 @@ mod publish;
 mod queue;
 mod shared;
 mod spare;
+mod threads;
 mod writer;
 mod zeros;
 

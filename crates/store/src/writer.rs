@@ -37,6 +37,8 @@ pub(crate) struct Writer {
     spares: Arc<Spares>,
     publisher: Arc<Publisher>,
     segment: Arc<SegmentFile>,
+    /// The one before it, whose end is still among what was written last.
+    sealed: Option<Arc<SegmentFile>>,
     /// Where the next frame goes and what it links to. Ahead of the disk while a batch is being built.
     place: Place,
     batch: Batch,
@@ -66,7 +68,7 @@ impl Writer {
         segment: Arc<SegmentFile>,
         place: Place,
     ) -> Self {
-        Self { shared, queue, spares, publisher, segment, place, batch: Batch::default(), full: None }
+        Self { shared, queue, spares, publisher, segment, sealed: None, place, batch: Batch::default(), full: None }
     }
 
     /// The thread's loop: ends when the queue is closed and empty.
@@ -178,7 +180,10 @@ impl Writer {
         });
         match made {
             Ok(file) => {
-                self.segment = Arc::new(file);
+                let full = std::mem::replace(&mut self.segment, Arc::new(file));
+                if let Some(older) = self.sealed.replace(full) {
+                    older.file.seal();
+                }
                 self.place.at = self.segment.header.first + segment::HEADER_LEN as u64;
                 self.shared.log.add_segment(self.segment.clone());
                 Ok(())
@@ -237,7 +242,7 @@ impl Writer {
         let offset = self.place.at - len as u64 - self.segment.header.first;
         let end = (offset + len as u64).next_multiple_of(PAGE as u64).min(self.segment.header.capacity);
         self.batch.buffer.resize((end - offset) as usize, 0);
-        let written = self.segment.file.write_at(&self.batch.buffer, offset);
+        let written = self.segment.file.append_at(&self.batch.buffer, offset);
         self.batch.buffer.truncate(len);
         written?;
         self.segment.file.sync_data()

@@ -6,7 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a part of the one room in which the store touches the file system")]
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -44,18 +44,18 @@ pub(crate) fn fill(file: &dyn DiskFile, len: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates and fills the file past the page cache. `false` where the file system cannot do that.
-pub(crate) fn fill_directly(path: &Path, len: u64) -> io::Result<bool> {
+/// Creates and fills the file past the page cache. `None` where the file system cannot do that.
+pub(crate) fn fill_directly(path: &Path, len: u64) -> io::Result<Option<File>> {
     let flags = OFlags::DIRECT.bits().cast_signed();
     let opened = OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path);
     let file = match opened {
         Ok(file) => file,
-        Err(error) if cannot(&error) => return Ok(false),
+        Err(error) if cannot(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     match fallocate(&file, FallocateFlags::empty(), 0, len).map_err(io::Error::from) {
         Ok(()) => {}
-        Err(error) if cannot(&error) => return Ok(false),
+        Err(error) if cannot(&error) => return Ok(None),
         Err(error) => return Err(error),
     }
     let pages = [IoSlice::new(&ZEROS.0); PAGES_PER_WRITE];
@@ -66,7 +66,7 @@ pub(crate) fn fill_directly(path: &Path, len: u64) -> io::Result<bool> {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => at += written as u64,
             // Also where a write ended in the middle of a block: the other way does not mind.
-            Err(error) if cannot(&error) => return Ok(false),
+            Err(error) if cannot(&error) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -75,10 +75,11 @@ pub(crate) fn fill_directly(path: &Path, len: u64) -> io::Result<bool> {
         }
     }
     file.sync_data()?;
-    Ok(true)
+    Ok(Some(file))
 }
 
-fn cannot(error: &io::Error) -> bool {
+/// Whether that is what a file system says that has no way past the page cache.
+pub(crate) fn cannot(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
@@ -94,7 +95,7 @@ mod tests {
         for len in [PAGE, 5 * PAGE, CHUNK, CHUNK + 3 * PAGE] {
             let path = dir.path().join("zeros");
             std::fs::write(&path, b"something older")?;
-            if !fill_directly(&path, len as u64)? {
+            if fill_directly(&path, len as u64)?.is_none() {
                 let file = std::fs::File::create(&path)?;
                 fill(&file, len as u64)?;
             }
@@ -109,7 +110,7 @@ mod tests {
     fn a_filled_file_is_a_file_like_any_other() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("zeros");
-        if !fill_directly(&path, 4 * PAGE as u64)? {
+        if fill_directly(&path, 4 * PAGE as u64)?.is_none() {
             return Ok(());
         }
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
