@@ -27,18 +27,26 @@ impl Asked {
         let Self { request, mut line } = self;
         let response = line.unless_gone(Box::pin(ask(request)).as_mut()).await?;
         let closing = state.runtime.closing().is_cancelled();
-        let rest = begin(state, &mut line, response, closing).await.ok()?;
-        if let Some(body) = rest {
-            line.forward(body, state.runtime.closing()).await.ok()?;
+        if let Some((head, body)) = begin(state, &mut line, response, closing).await.ok()? {
+            line.forward(head, body, state.runtime.closing()).await.ok()?;
         }
         (!closing).then_some(line)
     }
 }
 
-/// Sends all of the answer but for what of it is a stream, and keeps nothing of what that takes.
-async fn begin(state: &State, line: &mut Line, response: Response, closing: bool) -> Result<Option<Body>, Ended> {
+/// Sends the answer, unless it is a stream, whose head and body are given back, and keeps nothing of what that takes.
+async fn begin(
+    state: &State,
+    line: &mut Line,
+    response: Response,
+    closing: bool,
+) -> Result<Option<(Vec<u8>, Body)>, Ended> {
     let mut answer = Box::<Answer>::default();
     let rest = line.unless_gone(Box::pin(answer.response(response)).as_mut()).await.ok_or(Ended)?;
-    line.send(answer.finish(state.runtime.now(), closing), state.limits.request_timeout).await?;
-    Ok(rest)
+    let text = answer.finish(state.runtime.now(), closing);
+    if let Some(body) = rest {
+        return Ok(Some((text.to_vec(), body)));
+    }
+    line.send(text, state.limits.request_timeout).await?;
+    Ok(None)
 }

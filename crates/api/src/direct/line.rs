@@ -1,17 +1,17 @@
 //! A connection with what has arrived on it, and writing to it.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Ended;
+use super::chunks::Chunks;
 use super::rewound::Rewound;
 
 /// What a client may send ahead while an answer is under way. More waits in the system's buffers.
@@ -52,11 +52,12 @@ impl Line {
         send(&self.stream, bytes, Some(stalled_max)).await.map_err(|_| Ended)
     }
 
-    /// Sends a body whose length nobody knows, in chunks; an error where it or the connection ends early. A client may take as
-    /// long to read as it likes, but not once the server closes, which ends every body.
-    pub(super) async fn forward(&mut self, body: Body, closing: CancellationToken) -> Result<(), Ended> {
+    /// Sends a head and behind it a body whose length nobody knows, in chunks; an error where it or the connection ends early. A
+    /// client may take as long to read as it likes, but not once the server closes, which ends every body.
+    pub(super) async fn forward(&mut self, head: Vec<u8>, body: Body, closing: CancellationToken) -> Result<(), Ended> {
         let Self { stream, read } = self;
-        let forwarded = pin!(chunks(stream, body));
+        let mut chunks = Chunks::new(stream, head, body);
+        let forwarded = pin!(std::future::poll_fn(|context| chunks.poll(context)));
         tokio::select! {
             biased;
             sent = unless_gone(stream, read, AtEof::Gone, forwarded) => match sent {
@@ -112,29 +113,6 @@ async fn send(stream: &TcpStream, mut bytes: &[u8], stalled_max: Option<Duration
         match stream.try_write(bytes) {
             Ok(sent) => bytes = &bytes[sent..],
             Err(error) => blocked(stream, error, stalled_max).await?,
-        }
-    }
-    Ok(())
-}
-
-async fn chunks(stream: &TcpStream, mut body: Body) -> io::Result<()> {
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(io::Error::other)?.into_data() else { continue };
-        // One without bytes would be the last.
-        if !data.is_empty() {
-            send_chunk(stream, &data).await?;
-        }
-    }
-    send(stream, b"0\r\n\r\n", None).await
-}
-
-async fn send_chunk(stream: &TcpStream, data: &[u8]) -> io::Result<()> {
-    let head = format!("{:X}\r\n", data.len());
-    let mut slices = &mut [IoSlice::new(head.as_bytes()), IoSlice::new(data), IoSlice::new(b"\r\n")][..];
-    while !slices.is_empty() {
-        match stream.try_write_vectored(slices) {
-            Ok(sent) => IoSlice::advance_slices(&mut slices, sent),
-            Err(error) => blocked(stream, error, None).await?,
         }
     }
     Ok(())

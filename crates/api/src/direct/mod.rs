@@ -19,6 +19,7 @@
 mod alarm;
 mod answer;
 mod asked;
+mod chunks;
 mod head;
 mod line;
 mod rewound;
@@ -196,9 +197,10 @@ impl Connection<'_> {
             line.unless_gone(work).await.ok_or(Ended)?
         };
         let closing = state.runtime.closing().is_cancelled();
-        line.send(answer.finish(state.runtime.now(), closing), state.limits.request_timeout).await?;
-        if let Some(rest) = rest {
-            line.forward(rest, state.runtime.closing()).await?;
+        let text = answer.finish(state.runtime.now(), closing);
+        match rest {
+            Some(rest) => line.forward(text.to_vec(), rest, state.runtime.closing()).await?,
+            None => line.send(text, state.limits.request_timeout).await?,
         }
         self.shrink();
         if closing { Err(Ended) } else { Ok(()) }
