@@ -4,6 +4,7 @@
 //! big-endian bytes, so the byte order of keys is the order of their parts.
 
 use factum_model::Timestamp;
+use serde::Serialize;
 
 /// A change of the index, in the words of the engine; the shell hands it to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,13 +13,26 @@ pub enum IndexChange {
     Delete { key: Vec<u8> },
 }
 
+/// Room for most keys and rows: to grow would cost more than what is left over, which nobody keeps.
+const KEY_BYTES: usize = 160;
+const ROW_BYTES: usize = 1_280;
+
+/// A row as it is stored. Rows are plain structs of texts and numbers: writing them as JSON cannot fail.
+pub(crate) fn row_bytes(row: &impl Serialize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ROW_BYTES);
+    match serde_json::to_writer(&mut bytes, row) {
+        Ok(()) => bytes,
+        Err(_) => Vec::new(),
+    }
+}
+
 /// Builds a key part by part.
 #[derive(Clone, Debug)]
 pub struct Key(Vec<u8>);
 
 impl Key {
     pub fn table(name: &'static str) -> Self {
-        Self(Vec::with_capacity(96)).text(name)
+        Self(Vec::with_capacity(KEY_BYTES)).text(name)
     }
 
     /// Parts to put behind a prefix that was made before.

@@ -19,7 +19,7 @@ use crate::id::*;
 pub const SCHEMA_VERSION: &str = "factum-1";
 
 /// What an event usually takes, encoded.
-pub const ENCODED_BYTES: usize = 512;
+pub const ENCODED_BYTES: usize = 640;
 
 /// One recorded fact.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::events::CommandAccepted;
 use factum_model::id::{EventId, IdSource};
@@ -225,7 +225,7 @@ impl Runtime {
             partition: cell.partition.clone(),
             expected,
             records: records.clone(),
-            index: index.into_iter().map(to_store).collect(),
+            index: to_store(&index),
         };
         cell.in_flight.fetch_add(1, Ordering::AcqRel);
         let (runtime, cell, events) = (self.clone(), cell.clone(), events.clone());
@@ -279,7 +279,7 @@ fn accepted<S: Aggregate>(
 
 /// The events of a commit as they are stored: pieces of one buffer.
 fn encode(events: &[Event]) -> Result<Vec<Bytes>, Refusal> {
-    let mut buffer = Vec::with_capacity(events.len() * ENCODED_BYTES);
+    let mut buffer = Vec::with_capacity((events.len() + 1) * ENCODED_BYTES);
     let mut ends = Vec::with_capacity(events.len());
     for event in events {
         event.encode_into(&mut buffer).map_err(|error| Refusal::internal(error.to_string()))?;
@@ -295,11 +295,33 @@ pub(crate) fn snapshot_of<S: Aggregate>(state: &S) -> Option<Snapshot> {
     Some(Snapshot { sequence: state.sequence(), bytes: bytes.into() })
 }
 
-pub(crate) fn to_store(change: IndexChange) -> factum_store::IndexChange {
-    match change {
-        IndexChange::Put { key, value } => factum_store::IndexChange::Put { key: key.into(), value: value.into() },
-        IndexChange::Delete { key } => factum_store::IndexChange::Delete { key: key.into() },
+/// The changes as the store keeps them: pieces of one buffer, so that another thread lets go of one thing, not of many.
+pub(crate) fn to_store(changes: &[IndexChange]) -> Vec<factum_store::IndexChange> {
+    let parts = |change: &IndexChange| match change {
+        IndexChange::Put { key, value } => (key.len(), value.len()),
+        IndexChange::Delete { key } => (key.len(), 0),
+    };
+    let bytes = changes.iter().map(parts).map(|(key, value)| key + value).sum();
+    let mut buffer = BytesMut::with_capacity(bytes);
+    for change in changes {
+        match change {
+            IndexChange::Put { key, value } => {
+                buffer.extend_from_slice(key);
+                buffer.extend_from_slice(value);
+            }
+            IndexChange::Delete { key } => buffer.extend_from_slice(key),
+        }
     }
+    let mut rest = buffer.freeze();
+    let stored = |change: &IndexChange| {
+        let (key, value) = parts(change);
+        let (key, value) = (rest.split_to(key), rest.split_to(value));
+        match change {
+            IndexChange::Put { .. } => factum_store::IndexChange::Put { key, value },
+            IndexChange::Delete { .. } => factum_store::IndexChange::Delete { key },
+        }
+    };
+    changes.iter().map(stored).collect()
 }
 
 fn is_timer(change: &IndexChange) -> bool {

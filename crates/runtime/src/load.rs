@@ -286,7 +286,7 @@ impl Runtime {
             partition: factum_engine::access::RUNTIME_PARTITION.into(),
             expected: *sequence,
             records,
-            index: index(&numbered).into_iter().map(crate::commit::to_store).collect(),
+            index: crate::commit::to_store(&index(&numbered)),
         };
         let receipt = factum_store::append_and_wait(&*self.0.store, commit).await;
         let receipt = receipt.map_err(|error| append_refusal(&error))?;

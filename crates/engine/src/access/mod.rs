@@ -8,7 +8,7 @@ use factum_model::{Event, Fact, NewEvent, Refusal, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
-use crate::key::{IndexChange, Key};
+use crate::key::{IndexChange, Key, row_bytes};
 use crate::session::idempotency_row;
 
 /// The name of the runtime's own stream.
@@ -153,7 +153,7 @@ pub fn idempotency(account: &str, event: &Event) -> Option<IndexChange> {
 }
 
 fn rows(row: &KeyRow) -> Vec<IndexChange> {
-    let value = serde_json::to_vec(row).unwrap_or_default();
+    let value = row_bytes(row);
     vec![
         IndexChange::Put { key: hash_key(&row.hash), value: value.clone() },
         IndexChange::Put { key: id_key(&row.account, &row.key_id), value },

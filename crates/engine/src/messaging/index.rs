@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::apply;
 use super::state::{ChannelState, Shell};
-use crate::key::{IndexChange, Key, KeyReader};
+use crate::key::{IndexChange, Key, KeyReader, row_bytes};
 use crate::session::{idempotency_row, idempotency_row_at};
 
 /// The keys, and how to read them back.
@@ -203,6 +203,5 @@ fn public(shell: &Shell) -> Vec<u8> {
 }
 
 fn put(key: Vec<u8>, row: &impl Serialize) -> IndexChange {
-    // Rows are plain structs of texts and numbers; writing them as JSON cannot fail.
-    IndexChange::Put { key, value: serde_json::to_vec(row).unwrap_or_default() }
+    IndexChange::Put { key, value: row_bytes(row) }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::apply;
 use super::state::{Peer, PeerState};
-use crate::key::{IndexChange, Key, KeyReader};
+use crate::key::{IndexChange, Key, KeyReader, row_bytes};
 use crate::session::idempotency_row;
 
 /// One remote channel is one stream. The account is in the name, so another account's is a lookup that misses.
@@ -99,9 +99,8 @@ pub fn apply_commit(state: &mut PeerState, events: &[Event]) -> Vec<IndexChange>
 /// Every row that a peer has as it stands.
 fn rows(peer: &Peer) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let row = PeerRow { channel_id: peer.channel_id.clone(), peer_role: peer.identity.peer_role };
-    // A plain struct of two texts: writing it cannot fail.
-    let value = serde_json::to_vec(&row).unwrap_or_default();
-    let mut rows = BTreeMap::from([(keys::peer(&peer.account, &peer.principal, &peer.channel_id), value)]);
+    let key = keys::peer(&peer.account, &peer.principal, &peer.channel_id);
+    let mut rows = BTreeMap::from([(key, row_bytes(&row))]);
     if peer.state == ChannelState::Connected {
         rows.insert(keys::connected(&peer.account, &peer.channel_id), Vec::new());
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::apply::apply;
 use super::state::{SessionState, Shell};
-use crate::key::{IndexChange, Key, KeyReader};
+use crate::key::{IndexChange, Key, KeyReader, row_bytes};
 
 /// The keys, and how to read them back.
 pub mod keys {
@@ -338,6 +338,5 @@ pub(super) fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Seria
 }
 
 fn row_put(key: Vec<u8>, row: &impl Serialize) -> IndexChange {
-    // Rows are plain structs of texts and numbers; writing them as JSON cannot fail.
-    IndexChange::Put { key, value: serde_json::to_vec(row).unwrap_or_default() }
+    IndexChange::Put { key, value: row_bytes(row) }
 }

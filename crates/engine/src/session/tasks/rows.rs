@@ -10,7 +10,7 @@ use factum_model::{Event, Fact, Timestamp};
 use serde::Serialize;
 
 use super::state::{Spilled, Task, Tasks};
-use crate::key::{IndexChange, Key};
+use crate::key::{IndexChange, Key, row_bytes};
 use crate::session::index::{TimerKind, keys as session_keys};
 use crate::session::owners::is_of_turn;
 use crate::session::state::Shell;
@@ -178,7 +178,7 @@ impl RowDiff {
 /// Everything a task has in the index while it stands as it does.
 pub(super) fn rows(task: &Task, shell: &Shell) -> Vec<(Vec<u8>, Vec<u8>)> {
     let (row, account) = (&task.row, shell.account.as_str());
-    let mut rows = vec![(keys::task(account, &row.task_id), json(row))];
+    let mut rows = vec![(keys::task(account, &row.task_id), row_bytes(row))];
     let mut list = |list: Key| rows.push((keys::listed(list, row), Vec::new()));
     list(keys::by_status(account, row.status));
     list(keys::by_session(account, &row.session_id, row.status));
@@ -240,10 +240,5 @@ fn edge_rows(account: &str, change: EdgeChange, edge: &Edge, changes: &mut Vec<I
 }
 
 fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {
-    changes.push(IndexChange::Put { key, value: json(row) });
-}
-
-fn json(row: &impl Serialize) -> Vec<u8> {
-    // Plain structs: writing them cannot fail.
-    serde_json::to_vec(row).unwrap_or_default()
+    changes.push(IndexChange::Put { key, value: row_bytes(row) });
 }

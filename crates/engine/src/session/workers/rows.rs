@@ -6,7 +6,7 @@ use factum_model::task::Priority;
 use serde::{Deserialize, Serialize};
 
 use super::super::state::Shell;
-use crate::key::{Key, KeyReader};
+use crate::key::{Key, KeyReader, row_bytes};
 
 /// The keys.
 pub mod keys {
@@ -121,18 +121,13 @@ pub(in super::super) fn ready_row(
         sequence: since.sequence,
         run_id: run_id.clone(),
     };
-    (keys::ready(&key), json(&RunRow { session_id: shell.session_id.clone() }))
+    (keys::ready(&key), row_bytes(&RunRow { session_id: shell.session_id.clone() }))
 }
 
 /// The row of a run that is held.
 pub(in super::super) fn lease_row(shell: &Shell, run_id: &RunId, token: u64, lease_ms: u64) -> (Vec<u8>, Vec<u8>) {
     let row = LeaseRow { session_id: shell.session_id.clone(), token, lease_ms };
-    (keys::lease(&shell.account, run_id), json(&row))
-}
-
-fn json(row: &impl Serialize) -> Vec<u8> {
-    // Plain structs of texts and numbers: writing them cannot fail.
-    serde_json::to_vec(row).unwrap_or_default()
+    (keys::lease(&shell.account, run_id), row_bytes(&row))
 }
 
 const PRIORITIES: [Priority; 4] = [Priority::Urgent, Priority::High, Priority::Normal, Priority::Low];

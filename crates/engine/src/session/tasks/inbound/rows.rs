@@ -1,5 +1,6 @@
 //! How a peer finds its tasks again: by its own id for one, by its context, and newest change first.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,12 +21,12 @@ pub mod keys {
 
     /// A task, by the id its peer has for it.
     pub fn task(account: &str, protocol: &str, principal: &str, remote_task_id: &str) -> Vec<u8> {
-        of("inbound", account, protocol, principal).text(&digest(remote_task_id)).into_bytes()
+        of("inbound", account, protocol, principal).text(&short(remote_task_id)).into_bytes()
     }
 
     /// The session of a context.
     pub fn context(account: &str, protocol: &str, principal: &str, remote_context_id: &str) -> Vec<u8> {
-        of("inbound_context", account, protocol, principal).text(&digest(remote_context_id)).into_bytes()
+        of("inbound_context", account, protocol, principal).text(&short(remote_context_id)).into_bytes()
     }
 
     /// Tasks by when their status last changed, newest first.
@@ -38,13 +39,20 @@ pub mod keys {
     }
 
     fn of(table: &'static str, account: &str, protocol: &str, principal: &str) -> Key {
-        Key::table(table).text(account).text(protocol).text(&digest(principal))
+        Key::table(table).text(account).text(protocol).text(&short(principal))
     }
 
-    /// Principals and remote ids are free text; a digest bounds their length and has no zero byte.
-    fn digest(text: &str) -> String {
-        crate::digest::sha256(text.as_bytes())
+    /// Principals and remote ids are free text; where one is long or has a zero byte, its digest stands for it. Otherwise it
+    /// stands for itself: ids are mostly made one behind the other, and rows that lie that way are written together.
+    fn short(text: &str) -> Cow<'_, str> {
+        if text.len() <= PLAIN_BYTES_MAX && !text.contains('\0') {
+            return text.into();
+        }
+        crate::digest::sha256(text.as_bytes()).into()
     }
+
+    /// Shorter than any digest, so that no text can be taken for one.
+    const PLAIN_BYTES_MAX: usize = 64;
 }
 
 /// A peer's task, as it is found by its remote id or in a list.
