@@ -1,5 +1,7 @@
 //! `channels/history`: pages of a channel's messages, forward or backward, all or by author or thread.
 
+use std::collections::BTreeSet;
+
 use factum_engine::messaging::{ChannelState, Operation, allow};
 use factum_model::Refusal;
 use factum_model::commands::{HistoryDirection, ReadChannelHistory, ReadChannelHistoryResult};
@@ -158,11 +160,13 @@ fn is_wanted(message: &MessageEvent, command: &ReadChannelHistory) -> bool {
 }
 
 fn purpose(caller: &Caller, channel_id: &MessagingChannelId, command: &ReadChannelHistory) -> Purpose {
+    // The same people in another order, or twice, are the same question.
+    let authors = authors(command).map(|authors| authors.iter().collect::<BTreeSet<_>>());
     let filters = json!([
         channel_id,
         command.since_sequence,
         command.since_timestamp,
-        authors(command),
+        authors,
         command.thread_id,
         command.direction.unwrap_or_default(),
     ]);

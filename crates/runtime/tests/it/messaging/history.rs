@@ -42,6 +42,23 @@ async fn page_sizes_are_brought_into_their_bounds() {
 }
 
 #[tokio::test]
+async fn a_page_goes_on_however_its_authors_are_listed() {
+    let world = World::new().await;
+    let (ann, id) = filled(&world, 20).await;
+    let ask = |authors: Value, token: Value| {
+        let params = json!({ "channelId": id, "authorIds": authors, "pageSize": 5, "pageToken": token });
+        call(&world.runtime, &ann, "channels/history", params)
+    };
+    let first = ask(json!(["agent://ann", "agent://bob"]), json!(null)).await.unwrap();
+    let token = &first["nextPageToken"];
+    for same in [json!(["agent://bob", "agent://ann"]), json!(["agent://bob", "agent://ann", "agent://bob"])] {
+        let next = ask(same, token.clone()).await.unwrap();
+        assert_eq!(next["events"][0]["sequence"], 6);
+    }
+    assert_eq!(ask(json!(["agent://bob"]), token.clone()).await.unwrap_err().code, ErrorCode::InvalidParams);
+}
+
+#[tokio::test]
 async fn pages_put_together_are_everything_once() {
     let world = World::new().await;
     let (ann, id) = filled(&world, 45).await;

@@ -71,8 +71,21 @@ async fn refusal_nanos(runtime: &Runtime, caller: &Caller, method: &str, params:
     took.as_nanos()
 }
 
-#[tokio::test]
-async fn absent_and_forbidden_take_the_same_time() {
+const METHODS: [&str; 10] = [
+    "channels/get",
+    "channels/publish",
+    "channels/history",
+    "channels/stream",
+    "channels/presence",
+    "channels/markRead",
+    "channels/update",
+    "channels/delete",
+    "channels/addMember",
+    "channels/removeMember",
+];
+
+/// How far the times of each method are apart, in a store of its own with channels of its own.
+async fn measured(methods: &[&'static str], seed: u64) -> Vec<(&'static str, Deviations)> {
     let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let runtime = open(dir.path()).await;
     let there = channels(&runtime).await;
@@ -81,19 +94,9 @@ async fn absent_and_forbidden_take_the_same_time() {
     let outsider = member("eve");
     // An outsider who is a member of something has rows of their own beside the ones that are missed.
     channel(&runtime, &outsider, &[]).await;
-    let mut rng = StdRng::seed_from_u64(2);
-    for method in [
-        "channels/get",
-        "channels/publish",
-        "channels/history",
-        "channels/stream",
-        "channels/presence",
-        "channels/markRead",
-        "channels/update",
-        "channels/delete",
-        "channels/addMember",
-        "channels/removeMember",
-    ] {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut seen = Vec::new();
+    for &method in methods {
         let mut pairs = Vec::with_capacity(PAIRS);
         for number in 0..PAIRS + CHANNELS {
             let at = rng.random_range(0..CHANNELS);
@@ -110,9 +113,25 @@ async fn absent_and_forbidden_take_the_same_time() {
                 pairs.push(pair);
             }
         }
-        let seen = Deviations::of(&pairs);
-        assert!(!seen.tell(), "{method}: the time tells, {seen:.1?}");
+        seen.push((method, Deviations::of(&pairs)));
     }
+    seen
+}
+
+/// Some ids take longer than others by where they happen to lie in memory, and which do is a coin of its own that is tossed once
+/// for each store. What the code does differently is there in every store, and goes the same way.
+#[tokio::test]
+async fn absent_and_forbidden_take_the_same_time() {
+    let told = |seen: Vec<(&'static str, Deviations)>| seen.into_iter().filter(|(_, seen)| seen.tell());
+    let mut suspected: Vec<_> = told(measured(&METHODS, 2).await).collect();
+    for seed in [3, 4] {
+        let methods: Vec<_> = suspected.iter().map(|(method, _)| *method).collect();
+        let again: Vec<_> = told(measured(&methods, seed).await).collect();
+        suspected.retain(|(method, before)| {
+            again.iter().any(|(other, now)| other == method && before.middle.signum() == now.middle.signum())
+        });
+    }
+    assert!(suspected.is_empty(), "the time tells, {suspected:.1?}");
 }
 
 /// The test can fail: a difference of a twentieth of an answer's time is seen, none is not.
