@@ -133,33 +133,47 @@ pub(crate) struct Placement {
     pub(crate) previous_hash: Hash,
 }
 
-/// The part of a body that depends on the commit alone: all of it behind the hash before.
+/// The part of a body that depends on the commit alone: all of it behind the hash before. What is long in it, the records and
+/// the index changes, stays where it is until it is written.
 pub(crate) struct Content {
-    bytes: Vec<u8>,
+    head: Vec<u8>,
+    body_len: usize,
     digest: Hash,
 }
 
 impl Content {
     /// The commit is within the contract's limits.
     pub(crate) fn of(commit: &Commit) -> Self {
-        let mut bytes = Vec::with_capacity(body_len(commit) - HASH_LEN);
-        encode_content(&mut bytes, commit);
-        let digest = Sha256::digest(&bytes).into();
-        Self { bytes, digest }
+        let mut head = Vec::with_capacity(head_len(commit));
+        encode_head(&mut head, commit);
+        let mut digest = Sha256::new_with_prefix(&head);
+        for piece in pieces(commit) {
+            digest.update(piece);
+        }
+        Self { head, body_len: body_len(commit), digest: digest.finalize().into() }
     }
 
     /// The length of the frame it makes.
     pub(crate) fn frame_len(&self) -> usize {
-        frame_len(HASH_LEN + self.bytes.len())
+        frame_len(self.body_len)
     }
 }
 
-/// Appends one frame to `buffer` and returns its header and the commit's hash.
-pub(crate) fn encode(buffer: &mut Vec<u8>, content: &Content, place: Placement) -> (FrameHeader, Hash) {
+/// Appends one frame to `buffer` and returns its header and the commit's hash. `content` is that of the commit.
+pub(crate) fn encode(
+    buffer: &mut Vec<u8>,
+    commit: &Commit,
+    content: &Content,
+    place: Placement,
+) -> (FrameHeader, Hash) {
     let start = buffer.len();
+    buffer.reserve(content.frame_len());
     buffer.extend_from_slice(&[0; HEADER_LEN]);
     buffer.extend_from_slice(&place.previous_hash);
-    buffer.extend_from_slice(&content.bytes);
+    buffer.extend_from_slice(&content.head);
+    for piece in pieces(commit) {
+        buffer.extend_from_slice(piece);
+    }
     let hash = link(&place.previous_hash, &content.digest);
     let body_len = buffer.len() - start - HEADER_LEN;
     buffer.resize(start + frame_len(body_len), 0);
@@ -187,7 +201,13 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, content: &Content, place: Placement) 
     (header, hash)
 }
 
-fn encode_content(buffer: &mut Vec<u8>, commit: &Commit) {
+/// The lengths of everything.
+fn head_len(commit: &Commit) -> usize {
+    let lengths = 4 * commit.records.len() + CHANGE_FIXED * commit.index.len();
+    BODY_FIXED - HASH_LEN + commit.stream.len() + commit.partition.len() + lengths
+}
+
+fn encode_head(buffer: &mut Vec<u8>, commit: &Commit) {
     buffer.extend_from_slice(&(commit.expected + 1).to_le_bytes());
     buffer.extend_from_slice(&(commit.stream.len() as u16).to_le_bytes());
     buffer.extend_from_slice(&(commit.partition.len() as u16).to_le_bytes());
@@ -207,18 +227,15 @@ fn encode_content(buffer: &mut Vec<u8>, commit: &Commit) {
         buffer.extend_from_slice(&(key.len() as u16).to_le_bytes());
         buffer.extend_from_slice(&(value_len as u32).to_le_bytes());
     }
-    for record in &commit.records {
-        buffer.extend_from_slice(record);
-    }
-    for change in &commit.index {
-        match change {
-            IndexChange::Put { key, value } => {
-                buffer.extend_from_slice(key);
-                buffer.extend_from_slice(value);
-            }
-            IndexChange::Delete { key } => buffer.extend_from_slice(key),
-        }
-    }
+}
+
+/// What lies behind the head.
+fn pieces(commit: &Commit) -> impl Iterator<Item = &[u8]> {
+    let index = commit.index.iter().flat_map(|change| match change {
+        IndexChange::Put { key, value } => [&key[..], &value[..]],
+        IndexChange::Delete { key } => [&key[..], &[]],
+    });
+    commit.records.iter().map(|record| &record[..]).chain(index)
 }
 
 /// The hash of a commit with this body, which is at least as long as its fixed part.
@@ -309,7 +326,7 @@ mod tests {
     fn a_frame_comes_back_as_it_went() {
         let mut buffer = Vec::new();
         let place = Placement { position: 4096, batch_start: 64, previous_crc: 9, previous_hash: [3; 32] };
-        let (header, hash) = encode(&mut buffer, &Content::of(&commit()), place);
+        let (header, hash) = encode(&mut buffer, &commit(), &Content::of(&commit()), place);
         assert_eq!(FrameHeader::decode(&buffer), Some(header));
         assert_eq!(buffer.len() as u64, header.frame_len());
         assert!(header.matches(&buffer[HEADER_LEN..]));
@@ -333,7 +350,7 @@ mod tests {
     fn a_body_whose_lengths_do_not_add_up_is_refused() {
         let mut buffer = Vec::new();
         let place = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: [0; 32] };
-        encode(&mut buffer, &Content::of(&commit()), place);
+        encode(&mut buffer, &commit(), &Content::of(&commit()), place);
         let body = &buffer[HEADER_LEN..HEADER_LEN + body_len(&commit())];
         for cut in 0..body.len() {
             assert_eq!(decode_body(64, &Bytes::copy_from_slice(&body[..cut.max(BODY_FIXED)]), [0; 32]), None);
@@ -346,7 +363,7 @@ mod tests {
         let commit = Commit { index: vec![put], ..commit() };
         let mut buffer = Vec::new();
         let place = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: [0; 32] };
-        encode(&mut buffer, &Content::of(&commit), place);
+        encode(&mut buffer, &commit, &Content::of(&commit), place);
         let mut body = buffer[HEADER_LEN..HEADER_LEN + body_len(&commit)].to_vec();
         assert!(decode_body(64, &Bytes::copy_from_slice(&body), [0; 32]).is_some());
         let kind = BODY_FIXED + 2 + 4 * commit.records.len();

@@ -35,6 +35,7 @@ pub fn encode_frame(commit: &Commit, position: Position, placed: Placed, previou
     let mut bytes = Vec::new();
     let (_, hash) = frame::encode(
         &mut bytes,
+        commit,
         &frame::Content::of(commit),
         Placement { position, batch_start, previous_crc, previous_hash },
     );

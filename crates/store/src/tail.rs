@@ -124,7 +124,7 @@ mod tests {
                 };
                 let position = 64 + bytes.len() as u64;
                 let place = Placement { position, batch_start, previous_crc: crc, previous_hash: [0; 32] };
-                crc = frame::encode(&mut bytes, &frame::Content::of(&commit), place).0.crc;
+                crc = frame::encode(&mut bytes, &commit, &frame::Content::of(&commit), place).0.crc;
                 places.push(position);
             }
         }
@@ -178,7 +178,7 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let place = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: [0; 32] };
-        frame::encode(&mut bytes, &frame::Content::of(&commit), place);
+        frame::encode(&mut bytes, &commit, &frame::Content::of(&commit), place);
         bytes.resize(8 << 10, 0);
         bytes[60] ^= 1;
         assert!(matches!(judge(64, &bytes, 4 << 20), Tail::Damaged { .. }));

@@ -96,7 +96,7 @@ impl Writer {
         let batch_start = self.place.at - self.batch.buffer.len() as u64;
         let previous_hash = head.map_or(NO_HASH, |head| head.hash);
         let placement = Placement { position: self.place.at, batch_start, previous_crc: self.place.crc, previous_hash };
-        let (header, hash) = frame::encode(&mut self.batch.buffer, content, placement);
+        let (header, hash) = frame::encode(&mut self.batch.buffer, &commit, content, placement);
         debug_assert_eq!(header.frame_len() as usize, content.frame_len());
         self.place = Place { at: header.end(), crc: header.crc };
         let receipt = Receipt {

@@ -171,10 +171,10 @@ mod tests {
             index: Vec::new(),
         };
         let first = Placement { position: 64, batch_start: 64, previous_crc: 0, previous_hash: NO_HASH };
-        let (frame, hash) = frame::encode(&mut bytes, &frame::Content::of(&commit(0)), first);
+        let (frame, hash) = frame::encode(&mut bytes, &commit(0), &frame::Content::of(&commit(0)), first);
         let (position, previous_hash) = (bytes.len() as u64, previous_hash(hash));
         let second = Placement { position, batch_start: position, previous_crc: frame.crc, previous_hash };
-        frame::encode(&mut bytes, &frame::Content::of(&commit(expected)), second);
+        frame::encode(&mut bytes, &commit(expected), &frame::Content::of(&commit(expected)), second);
         bytes.resize(4096, 0);
         let disk = SimDisk::new(1);
         disk.set_contents("FORMAT", layout::format_line().into_bytes());
