@@ -154,3 +154,21 @@ fn row(link: &Link, rejected: bool, shell: &Shell) -> InboundRow {
         status_sequence: link.status_sequence,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_peers_choose_meet_in_no_key_and_lie_in_their_order() {
+        let long = "x".repeat(65);
+        let digest = crate::digest::sha256(long.as_bytes());
+        let ids = ["a", "a\0", "a\0b", "sha256:", &long[1..], &long, &digest, &"y".repeat(256)];
+        let keys: BTreeSet<Vec<u8>> = ids.iter().map(|id| keys::task("acme", "a2a", "agent://ann", id)).collect();
+        assert_eq!(keys.len(), ids.len());
+        let zeros = |key: &Vec<u8>| key.iter().filter(|byte| **byte == 0).count();
+        assert!(keys.iter().all(|key| zeros(key) == 5 && key.len() < 200), "{keys:?}");
+        let of = |id: &str| keys::context("acme", "a2a", "agent://ann", id);
+        assert!(of("01a1ef73-6cd9-7153-8760-419c9dc331b0") < of("01a1ef73-6cd9-7154-8760-419c9dc331b0"));
+    }
+}
