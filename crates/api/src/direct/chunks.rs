@@ -120,12 +120,14 @@ mod tests {
         let (here, mut there) = pair().await;
         let frames = futures::stream::iter(["hello", "", "a longer one, of 29 bytes now"].map(Bytes::from));
         let mut chunks = Chunks::new(&here, b"head\r\n\r\n".to_vec(), body(frames));
-        let done = chunks.poll(&mut Context::from_waker(std::task::Waker::noop()));
-        assert!(matches!(done, Poll::Ready(Ok(()))), "all of it is there and fits");
-        let mut read = vec![0; 1_024];
-        let len = there.read(&mut read).await.unwrap();
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert!(!chunks.gather(&mut context).unwrap(), "nothing is left to wait for");
         let expected = "head\r\n\r\n5\r\nhello\r\n1D\r\na longer one, of 29 bytes now\r\n0\r\n\r\n";
-        assert_eq!(std::str::from_utf8(&read[..len]), Ok(expected));
+        assert_eq!(std::str::from_utf8(&chunks.out), Ok(expected));
+        assert!(matches!(chunks.poll(&mut context), Poll::Ready(Ok(()))), "all of it fits");
+        let mut read = vec![0; expected.len()];
+        there.read_exact(&mut read).await.unwrap();
+        assert_eq!(std::str::from_utf8(&read), Ok(expected));
     }
 
     #[tokio::test]
