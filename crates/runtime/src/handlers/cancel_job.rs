@@ -14,7 +14,7 @@ impl Handle<CancelJob> for Runtime {
         let row = self.job_row(caller, &command.job_id).await?;
         let session_id = &row.record.session_id;
         // Jobs at work are in the state. One that has a row and is not there has ended.
-        let ended = async || {
+        let ended = async |_| {
             // Shown once it is durable, like any other read.
             self.look(&caller.account, session_id, |_: &SessionState| Ok(())).await?;
             let record = self.job_row(caller, &command.job_id).await?.record;

@@ -13,7 +13,7 @@ impl Handle<EndSchedule> for Runtime {
     async fn handle(&self, caller: &Caller, command: EndSchedule) -> Result<EndScheduleResult, Refusal> {
         let record = self.schedule_row(caller, &command.schedule_id).await?;
         // Those that go on are in the state. One that has a row and is not there has ended.
-        let ended = async || {
+        let ended = async |_| {
             let sequence = |state: &SessionState| Ok(state.sequence);
             let (sequence, _) = self.look(&caller.account, &record.session_id, sequence).await?;
             Ok(EndScheduleResult { schedule_id: command.schedule_id.clone(), sequence })

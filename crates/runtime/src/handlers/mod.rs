@@ -53,7 +53,7 @@ impl Runtime {
         command: &C,
         decide: impl FnOnce(&SessionState, &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
     ) -> Result<C::Output, Refusal> {
-        self.mutate_unless_ended(caller, session_id, command, decide, async || Err(Refusal::not_found())).await
+        self.mutate_unless_ended(caller, session_id, command, decide, async |refusal| Err(refusal)).await
     }
 
     /// The same of something that leaves the state when it ends, which makes it `not_found` there. `ended` answers from what
@@ -64,7 +64,7 @@ impl Runtime {
         session_id: &SessionId,
         command: &C,
         decide: impl FnOnce(&SessionState, &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
-        ended: impl AsyncFnOnce() -> Result<C::Output, Refusal>,
+        ended: impl AsyncFnOnce(Refusal) -> Result<C::Output, Refusal>,
     ) -> Result<C::Output, Refusal> {
         let (accept, _held) = match self.repeat(caller, command, None).await? {
             Repeat::Known(output) => return Ok(output),
@@ -74,7 +74,7 @@ impl Runtime {
         let decide = |state: &SessionState, context: &mut Context<'_>| decide(state, command, context);
         match self.execute(&caller.account, session_id, &actor, &accept, decide).await {
             Err(refusal) if refusal.code == ErrorCode::NotFound => {
-                let output = ended().await?;
+                let output = ended(refusal).await?;
                 self.answered_also(caller, &accept, &output).await?;
                 Ok(output)
             }
