@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use factum_model::Refusal;
 use factum_model::id::SessionId;
+use factum_model::json::Encoded;
 use factum_model::messaging::StreamChannel;
 use factum_runtime::{Caller, ChannelItem, ChannelStream, PeerStream, Subscription};
 use futures::stream::FuturesUnordered;
@@ -150,7 +151,7 @@ impl Connection {
         None
     }
 
-    async fn run_control(&mut self, control: &Control) -> Result<Box<RawValue>, Fault> {
+    async fn run_control(&mut self, control: &Control) -> Result<Encoded, Fault> {
         self.state.check_rate(&self.caller)?;
         let params = rpc::params_of(control.params.as_deref())?;
         check_depth(params.as_bytes(), self.state.limits.json_depth_max)?;
@@ -161,7 +162,7 @@ impl Connection {
             Method::Unsubscribe => self.unsubscribe(&parse::<Named>(params)?)?,
             Method::Acknowledge => self.acknowledge(&parse::<Acknowledge>(params)?)?,
         };
-        serde_json::value::to_raw_value(&result).map_err(|error| Refusal::internal(error.to_string()).into())
+        Encoded::of(&result).map_err(|error| Refusal::internal(error.to_string()).into())
     }
 
     /// Refuses more streams than a connection may have. One that has ended, because its channel is gone or its caller was

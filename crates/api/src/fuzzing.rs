@@ -8,8 +8,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
+use factum_model::json::Encoded;
 use factum_runtime::{CallError, Caller, Runtime};
-use serde_json::value::RawValue;
 use tower::ServiceExt;
 
 use crate::a2a::{A2aOptions, Setup};
@@ -64,7 +64,7 @@ impl Door {
     }
 
     /// One command by name, as every transport carries it out.
-    pub async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Box<RawValue>, CallError> {
+    pub async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Encoded, CallError> {
         self.state.call(caller, method, params).await
     }
 

@@ -7,10 +7,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use factum_model::Refusal;
+use factum_model::json::Encoded;
 use factum_model::peer::Transport::{HttpJson, JsonRpc};
 use factum_runtime::Caller;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
-use serde_json::value::RawValue;
 
 use crate::asked::Named;
 use crate::body::{AnyBody, Unread, discard, read_body, read_or_begin};
@@ -66,10 +66,8 @@ pub(crate) async fn command(
 ) -> Response {
     let started = state.metrics.start();
     let outcome = run_command(state, command, headers, peer, body).await;
-    counted(state, command, started, outcome).map_or_else(IntoResponse::into_response, |result| {
-        let text: Box<str> = result.into();
-        json_response(StatusCode::OK, Bytes::from(String::from(text)))
-    })
+    let counted = counted(state, command, started, outcome);
+    counted.map_or_else(IntoResponse::into_response, |result| json_response(StatusCode::OK, result.into_text().into()))
 }
 
 /// The same for a body that is there already.
@@ -79,7 +77,7 @@ pub(crate) async fn called(
     headers: &HeaderMap,
     peer: IpAddr,
     body: &[u8],
-) -> Result<Box<RawValue>, Problem> {
+) -> Result<Encoded, Problem> {
     let started = state.metrics.start();
     let run = async {
         let caller = state.admit(headers, peer).await?.over(HttpJson);
@@ -93,8 +91,8 @@ fn counted(
     state: &State,
     command: &str,
     started: Started,
-    outcome: Result<Box<RawValue>, Problem>,
-) -> Result<Box<RawValue>, Problem> {
+    outcome: Result<Encoded, Problem>,
+) -> Result<Encoded, Problem> {
     let code = outcome.as_ref().err().map(|problem| problem.0.code);
     state.metrics.request(Transport::Http, command, code, started);
     outcome
@@ -106,7 +104,7 @@ async fn run_command(
     headers: &HeaderMap,
     peer: IpAddr,
     body: impl AnyBody,
-) -> Result<Box<RawValue>, Problem> {
+) -> Result<Encoded, Problem> {
     let caller = match state.admit(headers, peer).await {
         Ok(caller) => caller.over(HttpJson),
         Err(refusal) => {
@@ -124,7 +122,7 @@ async fn call(
     command: &str,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<Box<RawValue>, Problem> {
+) -> Result<Encoded, Problem> {
     let params = match std::str::from_utf8(body) {
         Ok(text) if text.trim().is_empty() => "{}",
         Ok(text) => text,

@@ -42,9 +42,9 @@ impl Default for TransportLimits {
         Self {
             body_bytes_max: 4 << 20,
             json_depth_max: 64,
-            requests_per_second: 100_000,
-            requests_burst: 100_000,
-            publishes_per_second: 100_000,
+            requests_per_second: 1_000_000,
+            requests_burst: 1_000_000,
+            publishes_per_second: 1_000_000,
             history_pages_per_second: 10_000,
             connections_max: 20_000,
             request_timeout: Duration::from_secs(30),

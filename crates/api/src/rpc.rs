@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use factum_model::id::ChannelId;
+use factum_model::json::{self, Encoded};
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::{CallError, Caller};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
@@ -12,6 +13,10 @@ use serde_json::value::RawValue;
 use crate::metrics::Transport;
 use crate::state::State;
 use crate::status::rpc_code;
+
+/// Room for what stands around a result, and for most errors.
+const AROUND_BYTES: usize = 96;
+const ERROR_BYTES: usize = 416;
 
 pub(crate) const PARSE_ERROR: i32 = -32700;
 pub(crate) const INVALID_REQUEST: i32 = -32600;
@@ -35,16 +40,6 @@ pub(crate) struct Request<'a> {
 
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
-}
-
-#[derive(Serialize)]
-struct Answer<'a, E> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<E>,
-    id: Option<&'a RawValue>,
 }
 
 /// The error object of an answer.
@@ -100,14 +95,25 @@ pub(crate) fn invalid_request(why: impl Into<String>) -> Fault {
 }
 
 /// An answer as bytes, with an error object of the protocol that is spoken.
-pub(crate) fn answer<E: Serialize>(id: Option<&RawValue>, outcome: Result<&RawValue, E>) -> Vec<u8> {
-    let (result, error) = match outcome {
-        Ok(result) => (Some(result), None),
-        Err(fault) => (None, Some(fault)),
-    };
-    let answer = Answer { jsonrpc: "2.0", result, error, id };
-    // Every part is JSON already or a plain struct: writing it cannot fail.
-    serde_json::to_vec(&answer).unwrap_or_default()
+pub(crate) fn answer<E: Serialize>(id: Option<&RawValue>, outcome: Result<&Encoded, E>) -> Vec<u8> {
+    let room = outcome.as_ref().map_or(ERROR_BYTES, |result| result.get().len());
+    let mut text = Vec::with_capacity(AROUND_BYTES + room);
+    text.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+    match outcome {
+        Ok(result) => {
+            text.extend_from_slice(b"\"result\":");
+            text.extend_from_slice(result.get().as_bytes());
+        }
+        Err(fault) => {
+            text.extend_from_slice(b"\"error\":");
+            // An error is a plain struct: writing it cannot fail.
+            let _ = json::put(&mut text, &fault);
+        }
+    }
+    text.extend_from_slice(b",\"id\":");
+    text.extend_from_slice(id.map_or("null", RawValue::get).as_bytes());
+    text.push(b'}');
+    text
 }
 
 /// A text that is no request: why not, and its id as far as one can be read, so that its sender knows what is answered.

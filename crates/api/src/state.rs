@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use factum_model::json::Encoded;
 use factum_model::{ErrorCode, Refusal, Trace};
 use factum_runtime::{CallError, Caller, Runtime};
 use http::{HeaderMap, HeaderValue};
-use serde_json::value::RawValue;
 
 use crate::a2a::Setup;
 use crate::auth::{self, Authenticator, unauthenticated};
@@ -127,7 +127,7 @@ impl State {
     }
 
     /// Carries a command out within the time limit.
-    pub(crate) async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Box<RawValue>, CallError> {
+    pub(crate) async fn call(&self, caller: &Caller, method: &str, params: &str) -> Result<Encoded, CallError> {
         check_depth(params.as_bytes(), self.limits.json_depth_max)?;
         // A list of values in the order of the fields would be read as params, too.
         if !params.trim_start().starts_with('{') {

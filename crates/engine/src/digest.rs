@@ -1,6 +1,6 @@
 //! Digests of JSON by meaning: the order of keys does not matter, the content does.
 
-use factum_model::{Command, Refusal};
+use factum_model::{Command, Refusal, json};
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 
@@ -86,7 +86,7 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
 
 fn write_scalar(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     // Writing a scalar to memory cannot fail.
-    let _ = serde_json::to_writer(out, value);
+    let _ = json::put(out, value);
 }
 
 #[cfg(test)]

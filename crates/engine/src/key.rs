@@ -3,7 +3,7 @@
 //! A key is a table name and some parts. Texts end with a zero byte (ids and accounts never hold one), numbers are eight
 //! big-endian bytes, so the byte order of keys is the order of their parts.
 
-use factum_model::Timestamp;
+use factum_model::{Timestamp, json};
 use serde::Serialize;
 
 /// A change of the index, in the words of the engine; the shell hands it to the store.
@@ -20,7 +20,7 @@ const ROW_BYTES: usize = 1_280;
 /// A row as it is stored. Rows are plain structs of texts and numbers: writing them as JSON cannot fail.
 pub(crate) fn row_bytes(row: &impl Serialize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ROW_BYTES);
-    match serde_json::to_writer(&mut bytes, row) {
+    match json::put(&mut bytes, row) {
         Ok(()) => bytes,
         Err(_) => Vec::new(),
     }

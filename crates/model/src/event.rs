@@ -4,7 +4,7 @@
 //! written by hand: most of an event is ids, which are known to need no escaping, and this is the path of every commit.
 //! Its shape is WIRE.md's.
 
-use std::io::Write;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::events::Fact;
 use crate::id::*;
+use crate::json;
 
 /// The version of the envelope and of all payloads. Grows when a reader has to know.
 pub const SCHEMA_VERSION: &str = "factum-1";
@@ -165,22 +166,23 @@ impl Event {
     pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         put_plain(out, "{\"type\":", self.fact.type_name());
         put_plain(out, ",\"event_id\":", self.event_id.as_str());
-        write!(out, ",\"timestamp\":\"{}\",\"sequence\":{}", self.timestamp, self.sequence)
-            .map_err(serde_json::Error::io)?;
-        put_text(out, ",\"schema_version\":", &self.schema_version)?;
+        put_timestamp(out, ",\"timestamp\":", self.timestamp);
+        out.extend_from_slice(b",\"sequence\":");
+        json::put(out, &self.sequence)?;
+        put_text(out, ",\"schema_version\":", &self.schema_version);
         put_plain(out, ",\"runtime_id\":", self.runtime_id.as_str());
         self.scope.encode_into(out);
         if let Some(trace_id) = &self.trace.trace_id {
-            put_text(out, ",\"trace_id\":", trace_id)?;
+            put_text(out, ",\"trace_id\":", trace_id);
         }
         if let Some(span_id) = &self.trace.span_id {
-            put_text(out, ",\"span_id\":", span_id)?;
+            put_text(out, ",\"span_id\":", span_id);
         }
         out.extend_from_slice(b",\"payload\":");
-        serde_json::to_writer(&mut *out, &self.fact.payload())?;
+        json::put(out, &self.fact.payload())?;
         if !self.refs.is_empty() {
             out.extend_from_slice(b",\"refs\":");
-            serde_json::to_writer(&mut *out, &self.refs)?;
+            json::put(out, &self.refs)?;
         }
         out.push(b'}');
         Ok(())
@@ -188,16 +190,26 @@ impl Event {
 }
 
 /// Appends a name and a text that needs no escaping: an id, or a name of ours.
+#[inline]
 fn put_plain(out: &mut Vec<u8>, name: &str, text: &str) {
     out.extend_from_slice(name.as_bytes());
-    out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'"');
+    json::put_plain(out, text);
 }
 
-fn put_text(out: &mut Vec<u8>, name: &str, text: &str) -> Result<(), serde_json::Error> {
+/// Appends a name and a time. The events of a commit have the same, and it takes as long to spell as half of an event.
+fn put_timestamp(out: &mut Vec<u8>, name: &str, timestamp: Timestamp) {
+    thread_local! { static LAST: RefCell<(Timestamp, String)> = RefCell::default(); }
+    LAST.with_borrow_mut(|(last, text)| {
+        if *last != timestamp || text.is_empty() {
+            (*last, *text) = (timestamp, timestamp.to_string());
+        }
+        put_plain(out, name, text);
+    });
+}
+
+fn put_text(out: &mut Vec<u8>, name: &str, text: &str) {
     out.extend_from_slice(name.as_bytes());
-    serde_json::to_writer(out, text)
+    json::put_text(out, text);
 }
 
 impl<'de> Deserialize<'de> for Event {

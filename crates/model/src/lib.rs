@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod hook;
 pub mod id;
 pub mod job;
+pub mod json;
 pub mod limit;
 pub mod messaging;
 pub mod peer;

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use factum_model::commands::*;
+use factum_model::json::Encoded;
 use factum_model::{Command, ErrorCode, Refusal};
-use serde_json::value::RawValue;
 
 use crate::caller::Caller;
 use crate::runtime::Runtime;
@@ -50,14 +50,14 @@ impl Runtime {
         }
     }
 
-    async fn call_raw<C: Command>(&self, caller: &Caller, params: &str) -> Result<Box<RawValue>, Refusal>
+    async fn call_raw<C: Command>(&self, caller: &Caller, params: &str) -> Result<Encoded, Refusal>
     where
         Runtime: Handle<C>,
     {
         caller.require(C::SCOPE)?;
         let command: C = serde_json::from_str(params).map_err(|error| invalid_params(&error))?;
         let output = self.call(caller, command).await?;
-        serde_json::value::to_raw_value(&output).map_err(|error| Refusal::internal(error.to_string()))
+        Encoded::of(&output).map_err(|error| Refusal::internal(error.to_string()))
     }
 }
 
@@ -65,13 +65,13 @@ fn invalid_params(error: &serde_json::Error) -> Refusal {
     Refusal::new(ErrorCode::InvalidParams, format!("the params do not fit: {error}"))
 }
 
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<Box<RawValue>, Refusal>> + Send + 'a>>;
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Encoded, Refusal>> + Send + 'a>>;
 
 macro_rules! dispatch {
     ($($command:ident,)*) => {
         impl Runtime {
             /// Carries a command out by name. The scope is checked before the params are even read.
-            pub async fn call_by_name(&self, caller: &Caller, name: &str, params: &str) -> Result<Box<RawValue>, CallError> {
+            pub async fn call_by_name(&self, caller: &Caller, name: &str, params: &str) -> Result<Encoded, CallError> {
                 let answer: Answer<'_> = match name {
                     $($command::NAME => Box::pin(self.call_raw::<$command>(caller, params)),)*
                     _ => return Err(CallError::UnknownMethod),

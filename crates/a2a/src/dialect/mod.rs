@@ -91,7 +91,7 @@ impl StreamWriter {
 fn put(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     let before = out.len();
     // Everything here is text, numbers and maps with text for keys; nothing of it can fail to be written.
-    if serde_json::to_writer(&mut *out, value).is_err() {
+    if factum_model::json::put(out, value).is_err() {
         out.truncate(before);
         out.extend_from_slice(b"null");
     }

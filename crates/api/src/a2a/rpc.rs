@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use factum_a2a::{Dialect, Error, Kind, Method, Name, Outcome, StreamWriter, Version, not_here, refused};
+use factum_model::json::Encoded;
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::CallError;
 use http::StatusCode;
@@ -223,7 +224,7 @@ fn unknown_method(method: &str) -> A2AError {
 
 /// What came of a request, of A2A or of its extension.
 enum Answer {
-    Channels(Box<RawValue>),
+    Channels(Encoded),
     Core(Dialect, Box<Outcome>),
 }
 

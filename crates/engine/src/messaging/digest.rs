@@ -7,6 +7,7 @@
 
 use factum_model::commands::PublishMessage;
 use factum_model::id::MessageId;
+use factum_model::json;
 use serde_json::Value;
 
 use super::content::{artifact_refs, task_refs};
@@ -143,6 +144,5 @@ fn write_fields<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: 
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
-    // Writing a text to memory cannot fail.
-    let _ = serde_json::to_writer(out, text);
+    json::put_text(out, text);
 }
