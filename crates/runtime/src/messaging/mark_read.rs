@@ -14,7 +14,7 @@ impl Handle<MarkChannelRead> for Runtime {
     async fn handle(&self, caller: &Caller, mut command: MarkChannelRead) -> Result<MarkChannelReadResult, Refusal> {
         let target = self.target(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
         let meaning = meant_to_mark_read(&command, &target.channel_id);
-        let accept = match self.repeat_in(caller, &target.channel_id, &meaning).await? {
+        let accept = match self.repeat_inside(caller, &target.channel_id, &meaning).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New(accept) => accept,
         };

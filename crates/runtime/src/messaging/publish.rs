@@ -58,8 +58,7 @@ impl Runtime {
         row: &MessageKeyRow,
         command: &PublishMessage,
     ) -> Result<PublishMessageResult, Refusal> {
-        let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Publish);
-        self.look(&caller.account, &target.channel_id, may).await?;
+        self.takes_part(caller, &target.channel_id).await?;
         let threads = self.threads_named(caller, target, command).await?;
         let sequence = repeated(row, command, threads)?;
         let event = self.message(&caller.account, &target.channel_id, sequence).await?;

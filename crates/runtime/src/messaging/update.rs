@@ -40,7 +40,11 @@ impl Runtime {
         if let (Stays::Yes, Err(refusal)) = (stays, &passed) {
             return Err(refusal.clone());
         }
-        let accept = match self.repeat_in(caller, channel_id, command).await? {
+        let repeat = match stays {
+            Stays::Yes => self.repeat_inside(caller, channel_id, command).await?,
+            Stays::No => self.repeat_in(caller, channel_id, command).await?,
+        };
+        let accept = match repeat {
             Repeat::Known(output) => return Ok(output),
             Repeat::New(accept) => accept,
         };
