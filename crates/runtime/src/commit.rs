@@ -24,6 +24,7 @@ use crate::aggregate::{Aggregate, AtOnce};
 use crate::cell::{Cell, Live};
 use crate::error::append_refusal;
 use crate::hub::Published;
+use crate::idempotency::Held;
 use crate::peers::Joining;
 use crate::runtime::Runtime;
 use crate::workers::News;
@@ -36,12 +37,15 @@ pub(crate) struct Actor<'a> {
     pub(crate) through: Option<&'a Joining>,
 }
 
-/// A command with idempotency keys: what has to be remembered of it.
+/// A command with idempotency keys: what has to be remembered of it, and what nobody else may be in the middle of.
 #[derive(Default)]
 pub(crate) struct Accept {
     pub(crate) command: &'static str,
     pub(crate) keys: Vec<String>,
     pub(crate) params_digest: String,
+    /// Whoever waits for these locks has to find what was written under them. So every commit of the command keeps them until
+    /// it is settled, also where nobody waits for the answer any more.
+    pub(crate) held: Option<Arc<Held>>,
 }
 
 impl Accept {
@@ -145,7 +149,9 @@ impl Runtime {
         })?;
         let snapshot = self.due_snapshot(live);
         let events = Arc::new(events);
-        let receiver = self.hand_over(cell, expected, records, index, snapshot, &events);
+        let (stream, partition) = (cell.stream.clone(), cell.partition.clone());
+        let commit = Commit { stream, partition, expected, records, index: to_store(&index) };
+        let receiver = self.hand_over(cell, commit, &index, snapshot, &events, accept.held.clone());
         Ok(Pending { output, events, settled: Settled::ByStore(receiver) })
     }
 
@@ -211,22 +217,16 @@ impl Runtime {
     fn hand_over<S: Aggregate>(
         &self,
         cell: &Arc<Cell<S>>,
-        expected: u64,
-        records: Vec<Bytes>,
-        index: Vec<IndexChange>,
+        commit: Commit,
+        index: &[IndexChange],
         snapshot: Option<Snapshot>,
         events: &Arc<Vec<Event>>,
+        held: Option<Arc<Held>>,
     ) -> oneshot::Receiver<Result<Receipt, AppendError>> {
         let (sender, receiver) = oneshot::channel();
         let timers = index.iter().any(is_timer);
-        let news = News::of(&index);
-        let commit = Commit {
-            stream: cell.stream.clone(),
-            partition: cell.partition.clone(),
-            expected,
-            records: records.clone(),
-            index: to_store(&index),
-        };
+        let news = News::of(index);
+        let records = commit.records.clone();
         cell.in_flight.fetch_add(1, Ordering::AcqRel);
         let (runtime, cell, events) = (self.clone(), cell.clone(), events.clone());
         let done = move |outcome: Result<Receipt, AppendError>| {
@@ -259,6 +259,8 @@ impl Runtime {
             if last || outcome.is_err() {
                 cell.hub.wake();
             }
+            // Now the rows of its keys can be found, or never will be.
+            drop(held);
             drop(sender.send(outcome));
         };
         self.0.store.append(commit, Box::new(done));

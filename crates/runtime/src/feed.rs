@@ -32,28 +32,48 @@ pub struct FeedPage {
 
 /// Behind which record of which commit to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    position: Position,
+pub(crate) struct Place {
+    pub(crate) position: Position,
     /// Records of that commit that have been given.
-    records: u32,
+    pub(crate) records: u32,
 }
 
-const START: Place = Place { position: 0, records: 0 };
+impl Place {
+    pub(crate) const START: Place = Place { position: 0, records: 0 };
+
+    /// Behind which position to read: a commit that was given in part is read again, and its position is behind the one before it.
+    pub(crate) fn read_after(self) -> Position {
+        if self.records > 0 { self.position.saturating_sub(1) } else { self.position }
+    }
+
+    /// How many records of the commit at a position have been given.
+    pub(crate) fn given_of(self, position: Position) -> usize {
+        if position == self.position { self.records as usize } else { 0 }
+    }
+
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        [self.position.to_be_bytes().as_slice(), &self.records.to_be_bytes()].concat()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (position, records) = bytes.split_first_chunk::<8>()?;
+        let records = records.try_into().map(u32::from_be_bytes).ok()?;
+        Some(Self { position: u64::from_be_bytes(*position), records })
+    }
+}
 
 impl Runtime {
     /// The next events behind a cursor, from the beginning where there is none.
     pub async fn feed(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<FeedPage, Refusal> {
         caller.require(Scope::SessionsRead)?;
-        let place = cursor.map_or(Ok(START), |cursor| self.open_place(caller, cursor))?;
+        let place = cursor.map_or(Ok(Place::START), |cursor| self.open_place(caller, cursor))?;
         let mut page = FeedPage { events: Vec::new(), cursor: String::new(), has_more: false };
         let mut at = place;
         let mut channels = ChannelsSeen::of(caller);
-        // A commit that was given in part is read again: its position is behind the one before it.
-        let from = if place.records > 0 { place.position.saturating_sub(1) } else { place.position };
         let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: 4 << 20 };
-        let commits = self.0.store.feed(from, read).await.map_err(|error| read_refusal(&error))?;
+        let commits = self.0.store.feed(place.read_after(), read).await.map_err(|error| read_refusal(&error))?;
         for commit in commits {
-            let given = if commit.position == place.position { place.records as usize } else { 0 };
+            let given = place.given_of(commit.position);
             let whole = Place { position: commit.position, records: commit.records.len() as u32 };
             let of_channel = *commit.partition != *caller.account;
             if of_channel && !channels.may_read(self, caller, &commit).await? {
@@ -95,16 +115,12 @@ impl Runtime {
     }
 
     fn seal_place(&self, caller: &Caller, place: Place) -> String {
-        let mut bytes = place.position.to_be_bytes().to_vec();
-        bytes.extend_from_slice(&place.records.to_be_bytes());
-        self.0.secret.seal(PURPOSE, &caller.account, &bytes)
+        self.0.secret.seal(PURPOSE, &caller.account, &place.to_bytes())
     }
 
     fn open_place(&self, caller: &Caller, cursor: &str) -> Result<Place, Refusal> {
         let bytes = self.0.secret.open(PURPOSE, &caller.account, cursor)?;
-        let refuse = || Refusal::invalid("the cursor is not valid here; start again without one");
-        let (position, rest) = bytes.split_first_chunk::<8>().ok_or_else(refuse)?;
-        let records = rest.try_into().map(u32::from_be_bytes).map_err(|_| refuse())?;
-        Ok(Place { position: u64::from_be_bytes(*position), records })
+        Place::from_bytes(&bytes)
+            .ok_or_else(|| Refusal::invalid("the cursor is not valid here; start again without one"))
     }
 }

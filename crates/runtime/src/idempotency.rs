@@ -1,7 +1,8 @@
 //! Repeating a command safely: the same key gives the same answer, the same key with other content is a conflict.
 //!
 //! What was answered is in the index, derived from a fact in the command's own commit. Between looking there and being
-//! durable, a lock per key keeps a second caller with the same key waiting, so that two at once cannot both write.
+//! durable, a lock per key keeps a second caller with the same key waiting, so that two at once cannot both write. The lock
+//! goes with the commit: a caller that goes away while the disk is at work takes nothing back, and so frees no key.
 
 use std::sync::Arc;
 
@@ -29,17 +30,19 @@ type Lock = Arc<tokio::sync::Mutex<()>>;
 #[derive(Default)]
 pub(crate) struct KeyedLocks(Mutex<FxHashMap<Vec<u8>, Lock>>);
 
-/// Holds the locks of a command's keys until it is durable.
-pub(crate) struct Held<'a> {
-    locks: &'a KeyedLocks,
+/// Holds the locks of a command's keys: the command does, and each of its commits until it is settled.
+pub(crate) struct Held {
+    locks: Arc<KeyedLocks>,
     held: Vec<(Vec<u8>, Option<tokio::sync::OwnedMutexGuard<()>>)>,
+    /// What the command held before, freed behind this.
+    before: Option<Arc<Held>>,
 }
 
 impl KeyedLocks {
     /// Takes the locks in key order, so that two commands with the same keys cannot wait for each other.
-    pub(crate) async fn lock(&self, mut keys: Vec<Vec<u8>>) -> Held<'_> {
+    pub(crate) async fn lock(self: &Arc<Self>, mut keys: Vec<Vec<u8>>) -> Held {
         keys.sort_unstable();
-        let mut held = Held { locks: self, held: Vec::with_capacity(keys.len()) };
+        let mut held = Held { locks: self.clone(), held: Vec::with_capacity(keys.len()), before: None };
         for key in keys {
             let lock = self.0.lock().entry(key.clone()).or_default().clone();
             held.held.push((key, None));
@@ -52,7 +55,24 @@ impl KeyedLocks {
     }
 }
 
-impl Drop for Held<'_> {
+impl Accept {
+    /// A command without keys that nobody else may be in the middle of.
+    pub(crate) fn holding(held: Held) -> Self {
+        let mut accept = Self::default();
+        accept.hold(held);
+        accept
+    }
+
+    /// Keeps more locks until this command is over and what it wrote is settled.
+    pub(crate) fn hold(&mut self, mut held: Held) {
+        if !held.held.is_empty() {
+            held.before = self.held.take();
+            self.held = Some(Arc::new(held));
+        }
+    }
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
         for (key, guard) in self.held.drain(..) {
             drop(guard);
@@ -66,26 +86,27 @@ impl Drop for Held<'_> {
 }
 
 /// Whether a keyed command is new or has been answered before.
-pub(crate) enum Repeat<'a, T> {
-    New { accept: Accept, held: Option<Held<'a>> },
+pub(crate) enum Repeat<T> {
+    /// To be decided with this, which holds the locks of its keys.
+    New(Accept),
     Known(T),
 }
 
 impl Runtime {
-    /// Looks a command's keys up. The returned locks are to be held until the command is durable.
+    /// Looks a command's keys up. What it gives for a new one is to be kept until that is durable.
     pub(crate) async fn repeat<C: Command>(
         &self,
         caller: &Caller,
         command: &C,
         extra: Option<String>,
-    ) -> Result<Repeat<'_, C::Output>, Refusal>
+    ) -> Result<Repeat<C::Output>, Refusal>
     where
         C::Output: DeserializeOwned,
     {
         let given = command.idempotency_key().map(|key| self.check_key(key)).transpose()?;
         let all: Vec<String> = given.into_iter().chain(extra).collect();
         if all.is_empty() {
-            return Ok(Repeat::New { accept: Accept::default(), held: None });
+            return Ok(Repeat::New(Accept::default()));
         }
         let params_digest = params_digest(command)?;
         let index_key = |key: &String| keys::idempotency(&caller.account, &caller.principal, key);
@@ -97,12 +118,12 @@ impl Runtime {
                 None => keys.push(key),
             }
         }
-        let accept = Accept { command: C::NAME, keys, params_digest };
+        let accept = Accept { command: C::NAME, keys, params_digest, held: Some(Arc::new(held)) };
         if let Some(output) = known {
             self.answered_also(caller, &accept, &output).await?;
             return Ok(Repeat::Known(output));
         }
-        Ok(Repeat::New { accept, held: Some(held) })
+        Ok(Repeat::New(accept))
     }
 
     /// The same for what is no command of the registry, recognised by `name` and the digest of what it says.
@@ -112,9 +133,9 @@ impl Runtime {
         name: &'static str,
         key: Option<&str>,
         params_digest: String,
-    ) -> Result<Repeat<'_, T>, Refusal> {
+    ) -> Result<Repeat<T>, Refusal> {
         let Some(key) = key.map(|key| self.check_key(key)).transpose()? else {
-            return Ok(Repeat::New { accept: Accept::default(), held: None });
+            return Ok(Repeat::New(Accept::default()));
         };
         let index_key = keys::idempotency(&caller.account, &caller.principal, &key);
         self.repeat_at(index_key, name, key, params_digest).await
@@ -126,12 +147,12 @@ impl Runtime {
         caller: &Caller,
         channel_id: &MessagingChannelId,
         meaning: &C,
-    ) -> Result<Repeat<'_, C::Output>, Refusal>
+    ) -> Result<Repeat<C::Output>, Refusal>
     where
         C::Output: DeserializeOwned,
     {
         let Some(key) = meaning.idempotency_key().map(|key| self.check_key(key)).transpose()? else {
-            return Ok(Repeat::New { accept: Accept::default(), held: None });
+            return Ok(Repeat::New(Accept::default()));
         };
         let index_key = messaging::keys::command_key(&caller.account, channel_id, &caller.principal, &key);
         self.repeat_at(index_key, C::NAME, key, params_digest(meaning)?).await
@@ -143,12 +164,12 @@ impl Runtime {
         name: &'static str,
         key: String,
         params_digest: String,
-    ) -> Result<Repeat<'_, T>, Refusal> {
+    ) -> Result<Repeat<T>, Refusal> {
         let held = self.0.keyed.lock(vec![index_key.clone()]).await;
         if let Some(output) = self.answered(&index_key, name, &params_digest).await? {
             return Ok(Repeat::Known(output));
         }
-        Ok(Repeat::New { accept: Accept { command: name, keys: vec![key], params_digest }, held: Some(held) })
+        Ok(Repeat::New(Accept { command: name, keys: vec![key], params_digest, held: Some(Arc::new(held)) }))
     }
 
     /// Remembers what a command was answered with under keys it had not had: its id was enough to know it, or what it asks for
@@ -164,7 +185,7 @@ impl Runtime {
         let index = |events: &[Event]| {
             events.iter().filter_map(|event| access::idempotency(&caller.account, event)).collect::<Vec<_>>()
         };
-        self.append_own(&caller.trace, |_| Ok(facts), index).await.map(drop)
+        self.append_own(&caller.trace, accept, |_| Ok(facts), index).await.map(drop)
     }
 
     /// What was answered under a key of our own making that belongs to this command.

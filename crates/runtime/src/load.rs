@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::{Event, NewEvent, Refusal, Trace};
-use factum_store::ReadLimit;
+use factum_store::{AppendError, ReadLimit, Receipt};
 use serde::Serialize;
+use tokio::sync::oneshot;
 
 use crate::aggregate::Aggregate;
 use crate::cell::Cell;
@@ -262,14 +263,16 @@ impl Runtime {
         S::cells(self).remove(cell);
     }
 
-    /// Appends to the runtime's own stream what `build` makes of its current sequence. Nothing to write is fine.
+    /// Appends to the runtime's own stream what `build` makes of its current sequence. Nothing to write is fine. Its lock goes
+    /// with the commit, as those of the keys do: the next one has to know where this one ended.
     pub(crate) async fn append_own(
         &self,
         trace: &Trace,
+        accept: &Accept,
         build: impl FnOnce(u64) -> Result<Vec<NewEvent>, Refusal>,
         index: impl FnOnce(&[Event]) -> Vec<IndexChange>,
     ) -> Result<u64, Refusal> {
-        let mut sequence = self.0.own_stream.lock().await;
+        let mut sequence = self.0.own_stream.clone().lock_owned().await;
         let events = build(*sequence)?;
         if events.is_empty() {
             return Ok(*sequence);
@@ -288,10 +291,18 @@ impl Runtime {
             records,
             index: crate::commit::to_store(&index(&numbered)),
         };
-        let receipt = factum_store::append_and_wait(&*self.0.store, commit).await;
-        let receipt = receipt.map_err(|error| append_refusal(&error))?;
-        *sequence = receipt.last_sequence;
-        Ok(*sequence)
+        let (sender, receiver) = oneshot::channel();
+        let held = accept.held.clone();
+        let done = move |outcome: Result<Receipt, AppendError>| {
+            if let Ok(receipt) = &outcome {
+                *sequence = receipt.last_sequence;
+            }
+            drop((sequence, held));
+            drop(sender.send(outcome));
+        };
+        self.0.store.append(commit, Box::new(done));
+        let receipt = receiver.await.unwrap_or(Err(AppendError::Closed));
+        receipt.map(|receipt| receipt.last_sequence).map_err(|error| append_refusal(&error))
     }
 }
 

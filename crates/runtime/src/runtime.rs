@@ -61,9 +61,9 @@ pub(crate) struct Inner {
     pub(crate) principals: Principals,
     /// How many keys were revoked since the start.
     pub(crate) keys_revoked: watch::Sender<u64>,
-    pub(crate) keyed: KeyedLocks,
+    pub(crate) keyed: Arc<KeyedLocks>,
     /// Serialises writes to the runtime's own stream, which are rare.
-    pub(crate) own_stream: tokio::sync::Mutex<u64>,
+    pub(crate) own_stream: Arc<tokio::sync::Mutex<u64>>,
     pub(crate) timers_changed: Notify,
     pub(crate) tokio: tokio::runtime::Handle,
     pub(crate) closing: AtomicBool,
@@ -126,8 +126,8 @@ impl Runtime {
             gate: Gate::default(),
             principals: Principals::default(),
             keys_revoked: watch::Sender::new(0),
-            keyed: KeyedLocks::default(),
-            own_stream: tokio::sync::Mutex::new(own_sequence),
+            keyed: Arc::default(),
+            own_stream: Arc::new(tokio::sync::Mutex::new(own_sequence)),
             timers_changed: Notify::new(),
             tokio: tokio::runtime::Handle::current(),
             closing: AtomicBool::new(false),

@@ -22,7 +22,7 @@ use super::{Host, OfRuntime};
 use crate::body::AnyBody;
 use crate::channels;
 use crate::http::{RefusedBody, admit_with_body, json_response, peer, refused_rpc};
-use crate::keyed::with_key;
+use crate::keyed::{IDEMPOTENCY_KEY, with_key};
 use crate::metrics::Transport;
 use crate::rpc::{self, Body as RpcBody};
 use crate::state::State;
@@ -178,6 +178,10 @@ async fn channels_stream<H: Host>(ask: &Ask<'_, H>, id: &RawValue, request: &rpc
 /// the first did when the body was let in.
 async fn batch<H: Host>(ask: &Ask<'_, H>, said: Option<Version>, requests: &[&RawValue]) -> Option<Vec<u8>> {
     let mut answers = rpc::Answers::default();
+    // The header is one key, and one key is for one request: a second one that says something else would be a conflict.
+    let mut headers = ask.headers.clone();
+    headers.remove(IDEMPOTENCY_KEY);
+    let ask = &Ask { headers: &headers, ..*ask };
     for (at, request) in requests.iter().enumerate() {
         let rate = if at == 0 { Ok(()) } else { ask.state.check_rate(ask.caller) };
         answers.push(match (rate, rpc::read(request.get())) {

@@ -65,14 +65,14 @@ async fn given(
     let named: Vec<TaskId> = task_of_call(work.tool_call_id).into_iter().collect();
     // Two sessions must not make the same task at once.
     let id_lock = named.iter().map(|task_id| keys::task(&caller.account, task_id)).collect();
-    let _id = runtime.0.keyed.lock(id_lock).await;
+    let accept = Accept::holding(runtime.0.keyed.lock(id_lock).await);
     loop {
         let rows = runtime.task_rows(caller, &named).await?;
         if rows.iter().any(|row| row.session_id != cell.id) {
             return Err(Refusal::conflict("another session has a task with this call's id"));
         }
         let decide = |state: &SessionState, context: &mut Context<'_>| give_away(state, runner, work, &rows, context);
-        match runtime.execute(&caller.account, &cell.id, &caller.actor(), &Accept::default(), decide).await {
+        match runtime.execute(&caller.account, &cell.id, &caller.actor(), &accept, decide).await {
             Ok((task_id, _)) => return Ok(task_id),
             Err(refusal) if refusal.retryable && !runtime.is_closing() => tokio::time::sleep(RECORD_PAUSE).await,
             Err(refusal) => return Err(refusal),

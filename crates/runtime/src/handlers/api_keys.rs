@@ -29,9 +29,9 @@ const PURPOSE: &str = "api_key";
 
 impl Handle<CreateApiKey> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateApiKey) -> Result<CreateApiKeyResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let key = new_key();
         let hash = self.hash_api_key(&key);
@@ -59,9 +59,9 @@ impl Handle<ListApiKeys> for Runtime {
 
 impl Handle<RevokeApiKey> for Runtime {
     async fn handle(&self, caller: &Caller, command: RevokeApiKey) -> Result<RevokeApiKeyResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let row = self.key_row(access::id_key(&caller.account, &command.key_id)).await?;
         let row = row.ok_or_else(Refusal::not_found)?;
@@ -146,7 +146,7 @@ impl Runtime {
                 |event| access::idempotency(&caller.account, event).into_iter().chain(access::index(event, known));
             events.iter().flat_map(changes).collect()
         };
-        self.append_own(&caller.trace, build, index).await
+        self.append_own(&caller.trace, accept, build, index).await
     }
 }
 

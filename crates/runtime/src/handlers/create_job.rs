@@ -13,12 +13,12 @@ use crate::runtime::Runtime;
 
 impl Handle<CreateJob> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateJob) -> Result<CreateJobResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, job_key(&command)).await? {
+        let mut accept = match self.repeat(caller, &command, job_key(&command)).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let key = command.job_id.as_ref().map(|job_id| keys::job(&caller.account, job_id));
-        let _new = self.new_id(key).await?;
+        self.new_id(key, &mut accept).await?;
         let agent = self.resolve_agent(command.execution.agent.as_deref());
         let rows = self.task_rows(caller, command.task_id.as_slice()).await?;
         let target = match (&command.session_id, rows.first()) {

@@ -13,12 +13,12 @@ use crate::runtime::Runtime;
 
 impl Handle<CreateSchedule> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateSchedule) -> Result<CreateScheduleResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, schedule_key(&command)).await? {
+        let mut accept = match self.repeat(caller, &command, schedule_key(&command)).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let key = command.schedule_id.as_ref().map(|schedule_id| keys::schedule(&caller.account, schedule_id));
-        let _new = self.new_id(key).await?;
+        self.new_id(key, &mut accept).await?;
         let agent = self.resolve_agent(command.schedule.job.execution.agent.as_deref());
         let session_id = command.session_id.clone().unwrap_or_else(|| self.new_session_id());
         let actor = caller.actor();

@@ -15,9 +15,9 @@ use crate::runtime::Runtime;
 
 impl Handle<CreateSession> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateSession) -> Result<CreateSessionResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let agent = self.resolve_agent(command.agent.as_deref())?;
         let session_id = match &command.session_id {

@@ -10,8 +10,8 @@ use factum_store::ReadLimit;
 
 use crate::aggregate::Aggregate;
 use crate::caller::Caller;
+use crate::commit::Accept;
 use crate::error::read_refusal;
-use crate::idempotency::Held;
 use crate::runtime::Runtime;
 
 impl Runtime {
@@ -42,12 +42,12 @@ impl Runtime {
 
     /// Keeps an id that a caller brought from being used twice at once, and refuses one that was used before: an id is good
     /// for the whole account, whatever session it is in.
-    pub(super) async fn new_id(&self, key: Option<Vec<u8>>) -> Result<Option<Held<'_>>, Refusal> {
-        let Some(key) = key else { return Ok(None) };
-        let held = self.0.keyed.lock(vec![key.clone()]).await;
+    pub(super) async fn new_id(&self, key: Option<Vec<u8>>, accept: &mut Accept) -> Result<(), Refusal> {
+        let Some(key) = key else { return Ok(()) };
+        accept.hold(self.0.keyed.lock(vec![key.clone()]).await);
         if self.0.store.get(&key).await.map_err(|error| read_refusal(&error))?.is_some() {
             return Err(Refusal::conflict("this id exists already"));
         }
-        Ok(Some(held))
+        Ok(())
     }
 }

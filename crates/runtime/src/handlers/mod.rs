@@ -66,9 +66,9 @@ impl Runtime {
         decide: impl FnOnce(&SessionState, &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
         ended: impl AsyncFnOnce(Refusal) -> Result<C::Output, Refusal>,
     ) -> Result<C::Output, Refusal> {
-        let (accept, _held) = match self.repeat(caller, command, None).await? {
+        let accept = match self.repeat(caller, command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| decide(state, command, context);

@@ -13,14 +13,14 @@ use crate::runtime::Runtime;
 
 impl Handle<RetryJobItem> for Runtime {
     async fn handle(&self, caller: &Caller, command: RetryJobItem) -> Result<RetryJobItemResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let mut accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let key = keys::job(&caller.account, &command.job_id);
         let session_id = self.job_row(caller, &command.job_id).await?.record.session_id;
         // Nothing else brings back a job or an item that has ended. So what is read below stays true until this is durable.
-        let _alone = self.0.keyed.lock(vec![key]).await;
+        accept.hold(self.0.keyed.lock(vec![key]).await);
         self.look(&caller.account, &session_id, |_: &SessionState| Ok(())).await?;
         let row = self.job_row(caller, &command.job_id).await?;
         let created = self.job_created(caller, &row).await?;

@@ -13,14 +13,14 @@ use crate::runtime::Runtime;
 
 impl Handle<SpawnSubagent> for Runtime {
     async fn handle(&self, caller: &Caller, command: SpawnSubagent) -> Result<SpawnSubagentResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, subagent_key(&command)).await? {
+        let mut accept = match self.repeat(caller, &command, subagent_key(&command)).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         self.find::<SessionState>(&caller.account, &command.session_id).await?;
         // Held until the spawn is durable, so that two sessions cannot both get a child with this id.
         let id_key = command.subagent_id.iter().map(|id| keys::subagent(&caller.account, id));
-        let _id_held = self.0.keyed.lock(id_key.collect()).await;
+        accept.hold(self.0.keyed.lock(id_key.collect()).await);
         if let Some(id) = &command.subagent_id
             && self.find_subagent_row(caller, id).await?.is_some()
         {

@@ -15,14 +15,13 @@ use crate::runtime::Runtime;
 
 impl Handle<SubmitTurn> for Runtime {
     async fn handle(&self, caller: &Caller, command: SubmitTurn) -> Result<SubmitTurnResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, turn_key(&command)).await? {
+        let mut accept = match self.repeat(caller, &command, turn_key(&command)).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
-        let _id = match (&command.session_id, &command.turn_id) {
-            (Some(session_id), Some(turn_id)) => Some(self.new_turn_id(caller, session_id, turn_id).await?),
-            _ => None,
-        };
+        if let (Some(session_id), Some(turn_id)) = (&command.session_id, &command.turn_id) {
+            accept.hold(self.new_turn_id(caller, session_id, turn_id).await?);
+        }
         match &command.session_id {
             Some(session_id) => self.submit_to_existing(caller, session_id, &command, &accept).await,
             None => self.submit_to_new(caller, &self.new_session_id(), &command, &accept).await,
@@ -32,12 +31,7 @@ impl Handle<SubmitTurn> for Runtime {
 
 impl Runtime {
     /// Refuses an id that a turn of the session had which is over. Nobody else takes the id as long as the answer is held.
-    async fn new_turn_id(
-        &self,
-        caller: &Caller,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Result<Held<'_>, Refusal> {
+    async fn new_turn_id(&self, caller: &Caller, session_id: &SessionId, turn_id: &TurnId) -> Result<Held, Refusal> {
         let key = keys::turn(&caller.account, session_id, turn_id);
         let held = self.0.keyed.lock(vec![key.clone()]).await;
         // What ended before this look is durable behind it, and so is its row; what has not ended is in the state.

@@ -29,7 +29,7 @@ impl Runtime {
         check_id(remote_task_id)?;
         // The task may be sent at the same moment: it is there before this, or finds this.
         let key = keys::task(&caller.account, protocol, &caller.principal, remote_task_id);
-        let _held = self.0.keyed.lock(vec![key]).await;
+        let accept = Accept::holding(self.0.keyed.lock(vec![key]).await);
         if self.inbound_task(caller, protocol, remote_task_id).await?.is_some() {
             return Ok(None);
         }
@@ -45,7 +45,7 @@ impl Runtime {
         let decide = |state: &PeerState, context: &mut Context<'_>| {
             set_push_ahead(state, (remote_task_id, agent), &task_id, &new, context)
         };
-        let decided = self.execute(&caller.account, &channel_id, &caller.actor(), &Accept::default(), decide).await;
+        let decided = self.execute(&caller.account, &channel_id, &caller.actor(), &accept, decide).await;
         decided.map(|(config, _)| Some(config))
     }
 

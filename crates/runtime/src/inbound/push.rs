@@ -58,14 +58,14 @@ impl Runtime {
         let config_id = target.config_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| self.remote_id());
         let sealed = self.seal_target(caller, &row.task_id, &config_id, &target)?;
         // Two at once must not both count the same ones.
-        let _held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
+        let held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
         let known = self.configs(caller, &row.task_id).await?;
         let new = target.new_config(&config_id, protocol, sealed.as_deref());
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             set_push_config(state, &row.task_id, &known, &new, context)
         };
-        let decided = self.execute(&caller.account, &row.session_id, &actor, &Accept::default(), decide).await;
+        let decided = self.execute(&caller.account, &row.session_id, &actor, &Accept::holding(held), decide).await;
         decided.map(|(config, _)| config)
     }
 
@@ -80,13 +80,13 @@ impl Runtime {
     /// Deletes a configuration; one that is not there is deleted already.
     pub async fn delete_push_target(&self, caller: &Caller, row: &InboundRow, config_id: &str) -> Result<(), Refusal> {
         caller.require(SubmitTurn::SCOPE)?;
-        let _held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
+        let held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
         let known = self.configs(caller, &row.task_id).await?;
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
             delete_push_config(state, &row.task_id, &known, config_id, context)
         };
-        self.execute(&caller.account, &row.session_id, &actor, &Accept::default(), decide).await.map(drop)
+        self.execute(&caller.account, &row.session_id, &actor, &Accept::holding(held), decide).await.map(drop)
     }
 
     async fn configs(&self, caller: &Caller, task_id: &TaskId) -> Result<Vec<PushConfig>, Refusal> {

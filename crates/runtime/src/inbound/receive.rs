@@ -81,16 +81,16 @@ impl Runtime {
         }
         check_ids(&said)?;
         let digest = said.digest()?;
-        let (accept, _held) = match self.repeat_of(caller, COMMAND, said.idempotency_key.as_deref(), digest).await? {
+        let accept = match self.repeat_of(caller, COMMAND, said.idempotency_key.as_deref(), digest).await? {
             Repeat::Known(output) => return Ok(PeerMessageAccepted::into(output)),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         if let Some(task_id) = &said.task_id {
             let row = self.inbound_task(caller, said.native_protocol, task_id).await?;
             let row = row.filter(|row| said.is_for(row)).ok_or_else(Refusal::not_found)?;
             return self.go_on(caller, &said, row, &accept).await.map(Received::from);
         }
-        self.begin_task(caller, &said, &accept).await
+        self.begin_task(caller, &said, accept).await
     }
 
     async fn go_on(
@@ -118,7 +118,7 @@ impl Runtime {
         self.execute(&caller.account, &row.session_id, &actor, accept, decide).await.map(|(output, _)| output)
     }
 
-    async fn begin_task(&self, caller: &Caller, said: &PeerMessage, accept: &Accept) -> Result<Received, Refusal> {
+    async fn begin_task(&self, caller: &Caller, said: &PeerMessage, mut accept: Accept) -> Result<Received, Refusal> {
         let agent = self.resolve_agent(said.agent.as_deref())?;
         let channel_id = self.peer_channel(caller, said.native_protocol).await?;
         self.hear_derived(&(caller.account.clone(), channel_id.clone()), Some(caller.transport));
@@ -126,14 +126,14 @@ impl Runtime {
         let (account, principal, protocol) = (&caller.account, &caller.principal, said.native_protocol);
         let own_ids = said.own_task_id.iter().map(|id| keys::task(account, protocol, principal, id));
         let contexts = said.context_id.iter().map(|id| keys::context(account, protocol, principal, id));
-        let _ids = self.0.keyed.lock(own_ids.chain(contexts).collect()).await;
+        accept.hold(self.0.keyed.lock(own_ids.chain(contexts).collect()).await);
         if let Some(own) = &said.own_task_id
             && let Some(row) = self.inbound_task(caller, protocol, own).await?
         {
             if !said.is_for(&row) {
                 return Err(Refusal::new(ErrorCode::Conflict, "this task id is in use with another agent"));
             }
-            return self.go_on(caller, said, row, accept).await.map(Received::from);
+            return self.go_on(caller, said, row, &accept).await.map(Received::from);
         }
         let known = match &said.context_id {
             Some(context_id) => self.inbound_context(caller, protocol, context_id).await?,
@@ -162,7 +162,7 @@ impl Runtime {
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
                     ids.begin(state, &session_id, said, &agent, &channel_id, context)
                 };
-                self.execute(account, &session_id, &actor, accept, decide).await.map(|(output, _)| output.into())
+                self.execute(account, &session_id, &actor, &accept, decide).await.map(|(output, _)| output.into())
             }
             None => {
                 let session_id = self.new_session_id();
@@ -170,7 +170,7 @@ impl Runtime {
                     ids.begin(state, &session_id, said, &agent, &channel_id, context)
                 };
                 let (accepted, mut facts, behind) =
-                    self.begin_and_follow(account, &session_id, &actor, accept, decide).await?;
+                    self.begin_and_follow(account, &session_id, &actor, &accept, decide).await?;
                 facts.retain(|fact| fact.sequence >= accepted.first_sequence);
                 Ok(Received { accepted, begun: Some((facts, behind)) })
             }

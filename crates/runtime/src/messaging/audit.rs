@@ -12,6 +12,7 @@ use crate::aggregate::Aggregate;
 use crate::caller::Caller;
 use crate::dispatch::Handle;
 use crate::error::read_refusal;
+use crate::feed::Place;
 use crate::runtime::Runtime;
 
 /// How many commits a page over all channels looks at, whoever's they are.
@@ -22,13 +23,22 @@ impl Handle<AuditChannels> for Runtime {
         let channel = command.channel_id.as_ref();
         let purpose = Purpose::new("channels/audit", caller, channel.map_or("", MessagingChannelId::as_str));
         let token = given(command.page_token.as_deref());
-        let after = token.map(|token| self.open_page_number(caller, &purpose, token)).transpose()?.unwrap_or(0);
         let size = page_size(command.page_size);
         let (entries, next) = match channel {
-            Some(channel_id) => self.audit_of(caller, channel_id, after, size).await?,
-            None => self.audit_all(caller, after, size).await?,
+            Some(channel_id) => {
+                let after = token.map(|token| self.open_page_number(caller, &purpose, token)).transpose()?;
+                let (entries, next) = self.audit_of(caller, channel_id, after.unwrap_or(0), size).await?;
+                (entries, next.map(|next| next.to_be_bytes().to_vec()))
+            }
+            None => {
+                let place = token.map(|token| self.open_page_token(caller, &purpose, token)).transpose()?;
+                let refuse = || Refusal::invalid("the page token is not valid here; start again without one");
+                let place = place.map_or(Some(Place::START), |place| Place::from_bytes(&place)).ok_or_else(refuse)?;
+                let (entries, next) = self.audit_all(caller, place, size).await?;
+                (entries, next.map(Place::to_bytes))
+            }
         };
-        let next_page_token = next.map(|next| self.page_token(caller, &purpose, &next.to_be_bytes()));
+        let next_page_token = next.map(|next| self.page_token(caller, &purpose, &next));
         Ok(AuditChannelsResult { entries, next_page_token })
     }
 }
@@ -52,31 +62,33 @@ impl Runtime {
         Ok((entries.into_iter().flatten().collect(), next))
     }
 
-    /// All channels of the account, in the order of the store. A page ends with a whole commit.
+    /// All channels of the account, in the order of the store. A page may end in the middle of a commit.
     async fn audit_all(
         &self,
         caller: &Caller,
-        after: u64,
+        place: Place,
         size: usize,
-    ) -> Result<(Vec<ChannelAuditEntry>, Option<u64>), Refusal> {
+    ) -> Result<(Vec<ChannelAuditEntry>, Option<Place>), Refusal> {
         let partition = partition_name(&caller.account);
         let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: 4 << 20 };
-        let commits = self.0.store.feed(after, read).await.map_err(|error| read_refusal(&error))?;
-        let (mut entries, mut position) = (Vec::new(), after);
+        let commits = self.0.store.feed(place.read_after(), read).await.map_err(|error| read_refusal(&error))?;
+        let (mut entries, mut at) = (Vec::new(), place);
         for commit in commits {
-            position = commit.position;
-            if *commit.partition != *partition {
-                continue;
+            let ours = *commit.partition == *partition;
+            let records = if ours { commit.records.as_slice() } else { &[] };
+            for (record, number) in records.iter().zip(1_u32..).skip(place.given_of(commit.position)) {
+                if let Some(entry) = entry(record)? {
+                    if entries.len() == size {
+                        return Ok((entries, Some(at)));
+                    }
+                    entries.push(entry);
+                }
+                at = Place { position: commit.position, records: number };
             }
-            for record in &commit.records {
-                entries.extend(entry(record)?);
-            }
-            if entries.len() >= size {
-                break;
-            }
+            at = Place { position: commit.position, records: 0 };
         }
-        let more = position < *self.0.store.durable().borrow();
-        Ok((entries, more.then_some(position)))
+        let more = at.position < *self.0.store.durable().borrow();
+        Ok((entries, more.then_some(at)))
     }
 }
 

@@ -14,9 +14,9 @@ use crate::runtime::Runtime;
 impl Handle<CreateChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateChannel) -> Result<ChannelResult, Refusal> {
         let (key, digest) = (command.idempotency_key.as_deref(), params_digest(&meant_to_create(&command))?);
-        let (accept, _held) = match self.repeat_of(caller, CreateChannel::NAME, key, digest).await? {
+        let accept = match self.repeat_of(caller, CreateChannel::NAME, key, digest).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let channel_id = MessagingChannelId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid());
         let actor = caller.actor();

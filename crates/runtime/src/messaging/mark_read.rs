@@ -14,9 +14,9 @@ impl Handle<MarkChannelRead> for Runtime {
     async fn handle(&self, caller: &Caller, mut command: MarkChannelRead) -> Result<MarkChannelReadResult, Refusal> {
         let target = self.target(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
         let meaning = meant_to_mark_read(&command, &target.channel_id);
-        let (accept, _held) = match self.repeat_in(caller, &target.channel_id, &meaning).await? {
+        let accept = match self.repeat_inside(caller, &target.channel_id, &meaning).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         command.peer = target.peer().map(str::to_owned);
         let decide = |state: &ChannelState, context: &mut Context<'_>| mark_read(state, &command, context);

@@ -21,8 +21,18 @@ use factum_engine::messaging::ChannelState;
 
 /// How many records are read at a time.
 const PAGE_RECORDS: usize = 256;
+/// How many bytes of messages are read at a time, and given on one page: a client of gRPC takes 4 MiB where it is not told
+/// otherwise, and there is more in an answer than messages. One that is larger comes alone.
+pub(super) const MESSAGES_BYTES_MAX: usize = 3 << 20;
 /// How many messages of the very same millisecond are looked through for one of them.
 const SAME_TIME_MAX: u64 = 10_000;
+
+/// A message as it was found.
+pub(super) struct Found {
+    pub(super) message: MessageEvent,
+    /// Of its record, which has all that the message has, and more.
+    pub(super) bytes: usize,
+}
 
 impl Runtime {
     /// Where message `sequence` stands in the channel's stream, or will stand when it is the next one.
@@ -51,31 +61,66 @@ impl Runtime {
         channel_id: &MessagingChannelId,
         sequence: u64,
     ) -> Result<Option<MessageEvent>, Refusal> {
-        let messages = self.messages(account, channel_id, sequence, 1).await?;
-        Ok(messages.into_iter().next().filter(|message| message.sequence == sequence))
+        let messages = self.messages(account, channel_id, sequence, ReadLimit::records(1)).await?;
+        Ok(messages.into_iter().next().map(|found| found.message).filter(|message| message.sequence == sequence))
     }
 
-    /// Up to `limit` messages from `first` on.
+    /// Messages from `first` on, as far as the limit goes, and always one where there is one.
     pub(super) async fn messages(
         &self,
         account: &Arc<str>,
         channel_id: &MessagingChannelId,
         first: u64,
-        limit: usize,
-    ) -> Result<Vec<MessageEvent>, Refusal> {
+        limit: ReadLimit,
+    ) -> Result<Vec<Found>, Refusal> {
+        self.found(account, channel_id, (first, Direction::Forward), limit).await
+    }
+
+    /// The same of those before `before`, the newest first.
+    pub(super) async fn messages_before(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        before: u64,
+        limit: ReadLimit,
+    ) -> Result<Vec<Found>, Refusal> {
+        self.found(account, channel_id, (before, Direction::Backward), limit).await
+    }
+
+    async fn found(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        (message, direction): (u64, Direction),
+        limit: ReadLimit,
+    ) -> Result<Vec<Found>, Refusal> {
         let stream = ChannelState::stream(account, channel_id);
-        let mut next = self.place_of(account, channel_id, first).await?;
-        let mut messages = Vec::with_capacity(limit.min(PAGE_RECORDS));
-        while messages.len() < limit {
-            let wanted = ReadLimit::records((limit - messages.len()).min(PAGE_RECORDS));
-            let records = self.0.store.read(&stream, next, wanted).await.map_err(|error| read_refusal(&error))?;
+        let mut place = self.place_of(account, channel_id, message).await?;
+        let (mut all, mut bytes) = (Vec::with_capacity(limit.records.min(PAGE_RECORDS)), 0);
+        while all.len() < limit.records && (all.is_empty() || bytes < limit.bytes) {
+            let left = ReadLimit {
+                records: (limit.records - all.len()).min(PAGE_RECORDS),
+                bytes: limit.bytes.saturating_sub(bytes),
+            };
+            let records = match direction {
+                Direction::Forward => self.0.store.read(&stream, place, left).await,
+                Direction::Backward => self.0.store.read_back(&stream, place, left).await,
+            };
+            let records = records.map_err(|error| read_refusal(&error))?;
             let Some(last) = records.last() else { break };
-            next = last.sequence + 1;
+            place = match direction {
+                Direction::Forward => last.sequence + 1,
+                Direction::Backward => last.sequence,
+            };
             for record in &records {
-                messages.extend(message_of(record)?);
+                // Facts that are no messages are dropped as they come, and take up nothing.
+                if let Some(message) = message_of(record)? {
+                    bytes += record.bytes.len();
+                    all.push(Found { message, bytes: record.bytes.len() });
+                }
             }
         }
-        Ok(messages)
+        Ok(all)
     }
 
     /// The first message of this time or later; one more than there are where there is none.
@@ -125,10 +170,11 @@ impl Runtime {
         let mut next = self.first_since(account, channel_id, messages, millis).await?;
         let end = next.saturating_add(SAME_TIME_MAX).min(messages + 1);
         while next < end {
-            let page = self.messages(account, channel_id, next, PAGE_RECORDS).await?;
-            let Some(last) = page.last().map(|message| (message.sequence, message.timestamp)) else { break };
-            if let Some(found) = page.into_iter().find(|message| message.id == *message_id) {
-                return Ok(Some(found));
+            let limit = ReadLimit { records: PAGE_RECORDS, bytes: MESSAGES_BYTES_MAX };
+            let page = self.messages(account, channel_id, next, limit).await?;
+            let Some(last) = page.last().map(|found| (found.message.sequence, found.message.timestamp)) else { break };
+            if let Some(found) = page.into_iter().find(|found| found.message.id == *message_id) {
+                return Ok(Some(found.message));
             }
             if last.1 > millis {
                 break;

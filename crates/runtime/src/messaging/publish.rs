@@ -20,13 +20,13 @@ impl Handle<PublishMessage> for Runtime {
         let target = self.target(caller, command.channel_id.as_ref(), command.peer.as_deref()).await?;
         command.peer = target.peer().map(str::to_owned);
         let Some(key) = command.idempotency_key.as_deref() else {
-            return self.publish(caller, &target, command).await;
+            return self.publish(caller, &target, command, &Accept::default()).await;
         };
         let key = keys::message_key(&caller.account, &target.channel_id, &caller.principal, key);
         // Held until the message is durable and its key can be found: two at once with the same key cannot both write.
-        let _held = self.0.keyed.lock(vec![key.clone()]).await;
+        let accept = Accept::holding(self.0.keyed.lock(vec![key.clone()]).await);
         match self.0.store.get(&key).await.map_err(|error| read_refusal(&error))? {
-            None => self.publish(caller, &target, command).await,
+            None => self.publish(caller, &target, command, &accept).await,
             Some(row) => {
                 let row: MessageKeyRow = serde_json::from_slice(&row)
                     .map_err(|error| Refusal::internal(format!("message key row: {error}")))?;
@@ -42,11 +42,12 @@ impl Runtime {
         caller: &Caller,
         target: &Target,
         command: PublishMessage,
+        accept: &Accept,
     ) -> Result<PublishMessageResult, Refusal> {
         let threads = self.threads_named(caller, target, &command).await?;
         let decide =
             |state: &ChannelState, context: &mut Context<'_>| publish_message(state, command, threads, context);
-        self.decide_in(caller, target, &Accept::default(), decide).await
+        self.decide_in(caller, target, accept, decide).await
     }
 
     /// The message that has this key already, if it says the same.
@@ -57,8 +58,7 @@ impl Runtime {
         row: &MessageKeyRow,
         command: &PublishMessage,
     ) -> Result<PublishMessageResult, Refusal> {
-        let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Publish);
-        self.look(&caller.account, &target.channel_id, may).await?;
+        self.takes_part(caller, &target.channel_id).await?;
         let threads = self.threads_named(caller, target, command).await?;
         let sequence = repeated(row, command, threads)?;
         let event = self.message(&caller.account, &target.channel_id, sequence).await?;

@@ -1,15 +1,16 @@
 //! Which channel a command means: one by its id, or the direct one with a peer, which is there as soon as it is used. The id
 //! of a direct channel that is not there yet means the same as the peer, where the account knows whom it means.
 
-use factum_engine::messaging::{ChannelState, open_direct, target};
+use factum_engine::messaging::{ChannelState, Operation, allow, open_direct, target};
 use factum_engine::{Context, Decision};
 use factum_model::id::MessagingChannelId;
 use factum_model::registry::Scope;
-use factum_model::{ErrorCode, Refusal};
+use factum_model::{Command, ErrorCode, Refusal};
 use serde::Serialize;
 
 use crate::caller::Caller;
 use crate::commit::Accept;
+use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
 
 /// A channel that the caller may know of.
@@ -76,6 +77,32 @@ impl Runtime {
             self.decide_in(caller, &target, &Accept::default(), decide).await?;
         }
         Ok(target.channel_id)
+    }
+
+    /// Whether a keyed command is new, for who takes part in the channel. The gate alone does not say that: it lets everybody
+    /// into a public channel, and who was let through a moment ago into one that is deleted by now.
+    pub(super) async fn repeat_inside<C: Command>(
+        &self,
+        caller: &Caller,
+        channel_id: &MessagingChannelId,
+        meaning: &C,
+    ) -> Result<Repeat<C::Output>, Refusal> {
+        let repeat = self.repeat_in(caller, channel_id, meaning).await;
+        // What is new is asked when it is decided.
+        let there_is_one = match &repeat {
+            Ok(repeat) => matches!(repeat, Repeat::Known(_)),
+            Err(refusal) => refusal.code == ErrorCode::Conflict,
+        };
+        if there_is_one {
+            self.takes_part(caller, channel_id).await?;
+        }
+        repeat
+    }
+
+    /// Refuses who does not take part in the channel, or not any more.
+    pub(super) async fn takes_part(&self, caller: &Caller, channel_id: &MessagingChannelId) -> Result<(), Refusal> {
+        let may = |state: &ChannelState| allow(state, &caller.principal, Operation::Publish);
+        self.look(&caller.account, channel_id, may).await.map(drop)
     }
 
     /// Decides on a channel and waits until the facts are durable.

@@ -40,9 +40,13 @@ impl Runtime {
         if let (Stays::Yes, Err(refusal)) = (stays, &passed) {
             return Err(refusal.clone());
         }
-        let (accept, _held) = match self.repeat_in(caller, channel_id, command).await? {
+        let repeat = match stays {
+            Stays::Yes => self.repeat_inside(caller, channel_id, command).await?,
+            Stays::No => self.repeat_in(caller, channel_id, command).await?,
+        };
+        let accept = match repeat {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let target = passed?;
         let decide = |state: &ChannelState, context: &mut Context<'_>| decide(state, command, context);

@@ -51,7 +51,7 @@ impl Runtime {
     async fn bridge(&self, account: &Arc<str>, session_id: &SessionId) -> Result<(), Refusal> {
         // One at a time for a session, so that a question that is closed meanwhile is found by the next one.
         let prefix = keys::deciders_of(account, session_id);
-        let _held = self.0.keyed.lock(vec![prefix.clone()]).await;
+        let alone = Accept::holding(self.0.keyed.lock(vec![prefix.clone()]).await);
         let open = |state: &SessionState| Ok(open_questions(state));
         let (questions, _) = self.look(account, session_id, open).await?;
         let mut channels: BTreeSet<ChannelId> = questions.iter().filter_map(|(_, channel)| channel.clone()).collect();
@@ -65,7 +65,7 @@ impl Runtime {
         let rows = self.0.store.scan(scan).await.map_err(|error| read_refusal(&error))?;
         channels.extend(rows.iter().filter_map(|(key, _)| keys::read_decider(key)));
         for channel_id in channels {
-            self.bridge_channel(account, session_id, &channel_id, &questions).await?;
+            self.bridge_channel(account, session_id, &channel_id, &questions, &alone).await?;
         }
         Ok(())
     }
@@ -76,6 +76,7 @@ impl Runtime {
         session_id: &SessionId,
         channel_id: &ChannelId,
         questions: &[(Question, Option<ChannelId>)],
+        alone: &Accept,
     ) -> Result<(), Refusal> {
         let asked = |state: &PeerState| {
             let bridge = state.peer.iter().flat_map(|peer| &peer.bridge);
@@ -85,7 +86,7 @@ impl Runtime {
         };
         let ((asked, closed), _) = self.look(account, channel_id, asked).await?;
         if closed {
-            self.refuse_what_it_decides(account, session_id, channel_id, questions).await?;
+            self.refuse_what_it_decides(account, session_id, channel_id, questions, alone).await?;
         }
         // What was refused just now is open no more, and the channel is told how it came out.
         let refused = |decided: &Option<ChannelId>| closed && decided.as_ref() == Some(channel_id);
@@ -95,7 +96,8 @@ impl Runtime {
         };
         let theirs = |decided: &Option<ChannelId>| decided.as_ref().is_none_or(|decided| decided == channel_id);
         for (question, _) in questions.iter().filter(|(question, decided)| theirs(decided) && !known(question)) {
-            self.on_channel(account, channel_id, |state, context| forward_permission(state, question, context)).await?;
+            self.on_channel(account, channel_id, alone, |state, context| forward_permission(state, question, context))
+                .await?;
         }
         let still = |id: &ActionId| questions.iter().any(|(question, _)| question.scope.action_id.as_ref() == Some(id));
         for (action_id, _) in asked.iter().filter(|(action_id, open)| *open && !still(action_id)) {
@@ -104,7 +106,7 @@ impl Runtime {
             let give = |state: &PeerState, context: &mut Context<'_>| {
                 return_permission(state, action_id, &resolved, through_channel, context)
             };
-            self.on_channel(account, channel_id, give).await?;
+            self.on_channel(account, channel_id, alone, give).await?;
         }
         Ok(())
     }
@@ -116,13 +118,14 @@ impl Runtime {
         session_id: &SessionId,
         channel_id: &ChannelId,
         questions: &[(Question, Option<ChannelId>)],
+        alone: &Accept,
     ) -> Result<(), Refusal> {
         let actor = Actor { principal: BRIDGE, trace: &Trace::default(), through: None };
         for (question, _) in questions.iter().filter(|(_, decided)| decided.as_ref() == Some(channel_id)) {
             let Some(action_id) = &question.scope.action_id else { continue };
             let refuse =
                 |state: &SessionState, context: &mut Context<'_>| refuse_for_closed_channel(state, action_id, context);
-            self.execute(account, session_id, &actor, &Accept::default(), refuse).await?;
+            self.execute(account, session_id, &actor, alone, refuse).await?;
         }
         Ok(())
     }
@@ -131,10 +134,11 @@ impl Runtime {
         &self,
         account: &Arc<str>,
         channel_id: &ChannelId,
+        alone: &Accept,
         decide: impl FnOnce(&PeerState, &mut Context<'_>) -> Result<Decision<u64>, Refusal>,
     ) -> Result<(), Refusal> {
         let actor = Actor { principal: BRIDGE, trace: &Trace::default(), through: None };
-        self.execute(account, channel_id, &actor, &Accept::default(), decide).await.map(drop)
+        self.execute(account, channel_id, &actor, alone, decide).await.map(drop)
     }
 
     /// How an action came out, and the channel its decision came through.

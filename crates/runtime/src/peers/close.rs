@@ -15,9 +15,9 @@ use crate::runtime::Runtime;
 
 impl Handle<CloseChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: CloseChannel) -> Result<CloseChannelResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let key = key_of(caller, &command.channel_id);
         let mut open = Open(None);

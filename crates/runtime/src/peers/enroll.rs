@@ -33,9 +33,9 @@ impl Runtime {
         caller: &Caller,
         mut command: EnrollChannel,
     ) -> Result<EnrollChannelResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         // Behind the look for a repeat: the same command may be sent again another way.
         command.transport.get_or_insert(caller.transport);

@@ -14,9 +14,9 @@ use crate::runtime::Runtime;
 
 impl Handle<FollowSessions> for Runtime {
     async fn handle(&self, caller: &Caller, command: FollowSessions) -> Result<FollowSessionsResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         caller.require(Scope::SessionsRead)?;
         let channel_id = &command.channel_id;

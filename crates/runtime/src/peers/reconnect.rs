@@ -15,9 +15,9 @@ use crate::runtime::Runtime;
 
 impl Handle<ReconnectChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: ReconnectChannel) -> Result<ReconnectChannelResult, Refusal> {
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let channel_id = &command.channel_id;
         let own = |state: &PeerState| {

@@ -31,9 +31,9 @@ const LEASE: Duration = Duration::from_secs(30);
 impl Handle<ClaimRuns> for Runtime {
     async fn handle(&self, caller: &Caller, command: ClaimRuns) -> Result<ClaimRunsResult, Refusal> {
         let asked = self.asked(&command)?;
-        let (accept, _held) = match self.repeat(caller, &command, None).await? {
+        let accept = match self.repeat(caller, &command, None).await? {
             Repeat::Known(first) => return self.claimed_before(caller, &command, asked.max, first).await,
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let (seeker, cell) = self.seeker(caller, &command).await?;
         let claimer = Claimer { runtime: self, caller, command: &command, asked, accept, seeker, cell };
@@ -160,6 +160,7 @@ impl Claimer<'_> {
             command: self.accept.command,
             keys: self.accept.keys.iter().map(key).collect(),
             params_digest: self.accept.params_digest.clone(),
+            held: self.accept.held.clone(),
         }
     }
 }

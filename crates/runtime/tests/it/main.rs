@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, reason = "tests touch the world")]
 
+mod abandoned;
 mod access;
 mod counting;
 mod delegations;

@@ -149,3 +149,25 @@ async fn push_notifications_are_not_there_unless_they_are() {
     }
     assert!(world.fake.asked().is_empty());
 }
+
+/// One key is for one request: in a batch each says its own, or has none.
+#[tokio::test]
+async fn the_header_of_a_batch_is_no_key_of_its_requests() {
+    let world = World::open().await;
+    let key = ("idempotency-key", "once");
+    let created = world.rpc(None, "channels/create", json!({})).await;
+    let id = &created["result"]["channel"]["id"];
+    let call = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let publish = |text: &str| call("channels/publish", json!({ "channelId": id, "parts": [{ "text": text }] }));
+    let mut own = publish("three");
+    own["params"]["idempotencyKey"] = json!("own");
+    let batch = json!([publish("one"), publish("two"), own, call("SendMessage", message("hi"))]);
+    let answers = world.ask("POST", "/a2a", &[key], Some(&batch)).await.json();
+    let event = |at: usize| &answers[at]["result"]["event"];
+    assert_eq!((&event(0)["sequence"], event(0).get("idempotencyKey")), (&json!(1), None), "{answers}");
+    assert_eq!((&event(1)["sequence"], event(1).get("idempotencyKey")), (&json!(2), None), "{answers}");
+    assert_eq!((&event(2)["sequence"], &event(2)["idempotencyKey"]), (&json!(3), &json!("own")), "{answers}");
+    assert_eq!(world.fake.asked()[0]["idempotencyKey"], Value::Null);
+    let one = world.ask("POST", "/a2a", &[key], Some(&publish("four"))).await.json();
+    assert_eq!(one["result"]["event"]["idempotencyKey"], "once");
+}

@@ -17,13 +17,13 @@ use crate::runtime::Runtime;
 impl Handle<CreateTask> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateTask) -> Result<CreateTaskResult, Refusal> {
         let own_id = command.task_id.as_ref().map(|task_id| own_id_key("task", task_id.as_str()));
-        let (accept, _held) = match self.repeat(caller, &command, own_id).await? {
+        let mut accept = match self.repeat(caller, &command, own_id).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         // Two sessions must not make the same task at once.
         let id_lock = command.task_id.iter().map(|task_id| keys::task(&caller.account, task_id)).collect();
-        let _id = self.0.keyed.lock(id_lock).await;
+        accept.hold(self.0.keyed.lock(id_lock).await);
         if let Some(agent) = &command.execution.agent {
             self.resolve_agent(Some(agent))?;
         }

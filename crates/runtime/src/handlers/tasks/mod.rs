@@ -53,9 +53,9 @@ impl Runtime {
         command: &C,
         decide: impl Fn(&SessionState, &[TaskRow], &C, &mut Context<'_>) -> Result<Decision<C::Output>, Refusal>,
     ) -> Result<C::Output, Refusal> {
-        let (accept, _held) = match self.repeat(caller, command, None).await? {
+        let accept = match self.repeat(caller, command, None).await? {
             Repeat::Known(output) => return Ok(output),
-            Repeat::New { accept, held } => (accept, held),
+            Repeat::New(accept) => accept,
         };
         let actor = caller.actor();
         let mut tries = 0;

@@ -10,7 +10,9 @@ async fn entries(world: &World, caller: &Caller, channel: Option<&str>, size: u6
     let mut entries = Vec::new();
     loop {
         let page = call(&world.runtime, caller, "channels/audit", params.clone()).await.unwrap();
-        entries.extend(page["entries"].as_array().unwrap().iter().cloned());
+        let more = page["entries"].as_array().unwrap();
+        assert!(more.len() as u64 <= size, "{} on a page of {size}", more.len());
+        entries.extend(more.iter().cloned());
         match page.get("nextPageToken") {
             Some(token) => params["pageToken"] = token.clone(),
             None => return entries,
@@ -79,4 +81,23 @@ async fn it_is_for_admins_of_the_account() {
     assert_eq!(outcome.unwrap_err(), Refusal::not_found());
     let outcome = call(&world.runtime, &world.caller, "channels/audit", json!({ "channelId": "chan_nobody" })).await;
     assert_eq!(outcome.unwrap_err(), Refusal::not_found());
+}
+
+/// The first message to a peer makes their channel in the same commit.
+#[tokio::test]
+async fn a_page_ends_in_the_middle_of_a_commit_where_it_is_full() {
+    let world = World::new().await;
+    let ann = member("ann");
+    for peer in ["bob", "cat"] {
+        let said = json!({ "peer": format!("agent://{peer}"), "parts": parts("hi") });
+        call(&world.runtime, &ann, "channels/publish", said).await.unwrap();
+        // Another account's commits are in between.
+        channel(&world.runtime, &Caller::new("agent://x", "elsewhere", Scopes::member()), &[]).await;
+    }
+    let whole = entries(&world, &world.caller, None, 200).await;
+    let actions: Vec<_> = whole.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["channelCreated", "messagePublished", "channelCreated", "messagePublished"]);
+    for size in [1, 2, 3, 4] {
+        assert_eq!(entries(&world, &world.caller, None, size).await, whole, "pages of {size}");
+    }
 }

@@ -180,3 +180,55 @@ async fn an_empty_channel_has_an_empty_page() {
         assert_eq!(page, json!({ "events": [] }));
     }
 }
+
+#[tokio::test]
+async fn so_many_authors_may_be_named_as_may_be_in_a_channel() {
+    let world = World::new().await;
+    let (ann, id) = filled(&world, 3).await;
+    let named = |count: usize| {
+        let authors = (0..count).map(|number| format!("agent://{number}")).chain(["agent://ann".to_owned()]);
+        json!({ "channelId": id, "authorIds": authors.collect::<Vec<_>>() })
+    };
+    assert_eq!(sequences(&pages(&world.runtime, &ann, &named(999)).await), [1, 2, 3]);
+    let refused = call(&world.runtime, &ann, "channels/history", named(1_000)).await.unwrap_err();
+    assert_eq!((refused.code, &refused.details["limit"]["name"]), (ErrorCode::LimitExceeded, &json!("author_ids")));
+    let outsider = call(&world.runtime, &member("cat"), "channels/history", named(1_000)).await.unwrap_err();
+    assert_eq!(outsider, Refusal::not_found(), "outsiders see no difference");
+}
+
+/// A page is no longer than a client of gRPC takes, and goes on where it ended, through whatever stands between messages.
+#[tokio::test]
+async fn a_page_of_long_messages_ends_early() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let id = channel(&world.runtime, &ann, &[&bob]).await;
+    let long = "x".repeat(250_000);
+    for number in 1..=30 {
+        publish(&world.runtime, &ann, &id, &long).await;
+        let read = json!({ "channelId": id, "sequence": number });
+        call(&world.runtime, &bob, "channels/markRead", read).await.unwrap();
+    }
+    publish(&world.runtime, &bob, &id, "short").await;
+    let forward: Vec<u64> = (1..=31).collect();
+    let backward: Vec<u64> = (1..=31).rev().collect();
+    let both = json!(["agent://ann", "agent://bob"]);
+    for (size, authors) in [(json!(null), json!(null)), (json!(200), json!(null)), (json!(200), both)] {
+        for (direction, expected) in [("forward", &forward), ("backward", &backward)] {
+            let mut params = json!({ "channelId": id, "pageSize": size, "authorIds": authors, "direction": direction });
+            let (mut seen, mut lengths) = (Vec::new(), Vec::new());
+            loop {
+                let page = call(&world.runtime, &ann, "channels/history", params.clone()).await.unwrap();
+                let bytes = page.to_string().len();
+                assert!(bytes < 7 << 19, "{bytes} bytes {direction}");
+                let found = sequences(page["events"].as_array().unwrap());
+                lengths.push(found.len());
+                seen.extend(found);
+                let Some(token) = page.get("nextPageToken") else { break };
+                params["pageToken"] = token.clone();
+            }
+            assert_eq!(&seen, expected, "{size} {direction}");
+            let lengths_expected = if direction == "forward" { [12, 12, 7] } else { [13, 12, 6] };
+            assert_eq!(lengths, lengths_expected, "{size} {direction}: a page is as long as it may be");
+        }
+    }
+}

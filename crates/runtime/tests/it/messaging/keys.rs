@@ -136,6 +136,49 @@ async fn a_repeat_shows_nothing_to_who_was_taken_out_and_tells_who_left_how_that
     assert_eq!(call(runtime, &ann, "channels/delete", delete).await.unwrap(), deleted);
 }
 
+/// A public channel lets everybody in to look, and the gate remembers who was let in; a repeat is for who takes part.
+#[tokio::test]
+async fn a_repeat_is_not_answered_to_who_was_taken_out_of_a_public_channel_or_when_it_is_deleted() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let runtime = &world.runtime;
+    let members = json!([{ "principalId": "agent://bob", "role": "owner" }]);
+    let made = call(runtime, &ann, "channels/create", json!({ "visibility": "public", "members": members })).await;
+    let id = made.unwrap()["channel"]["id"].as_str().unwrap().to_owned();
+    publish(runtime, &ann, &id, "hello").await;
+    let update = json!({ "channelId": id, "expectedVersion": 1, "name": "n", "idempotencyKey": "u" });
+    let other = json!({ "channelId": id, "expectedVersion": 1, "name": "other", "idempotencyKey": "u" });
+    let commands = [
+        ("channels/update", update),
+        ("channels/addMember", json!({ "channelId": id, "principalId": "agent://cat", "idempotencyKey": "a" })),
+        ("channels/removeMember", json!({ "channelId": id, "principalId": "agent://cat", "idempotencyKey": "r" })),
+        ("channels/markRead", json!({ "channelId": id, "sequence": 1, "idempotencyKey": "m" })),
+    ];
+    let mut first = Vec::new();
+    for (method, params) in &commands {
+        first.push(call(runtime, &bob, method, params.clone()).await.unwrap());
+    }
+    let bob_id = json!({ "channelId": id, "principalId": "agent://bob" });
+    call(runtime, &ann, "channels/removeMember", bob_id.clone()).await.unwrap();
+    for (method, params) in &commands {
+        assert_eq!(code(call(runtime, &bob, method, params.clone()).await), ErrorCode::PermissionDenied, "{method}");
+    }
+    assert_eq!(code(call(runtime, &bob, "channels/update", other.clone()).await), ErrorCode::PermissionDenied);
+    // Who takes part again is answered again, also where they could not do it any more.
+    call(runtime, &ann, "channels/addMember", bob_id.clone()).await.unwrap();
+    for ((method, params), first) in commands.iter().zip(&first) {
+        assert_eq!(call(runtime, &bob, method, params.clone()).await.as_ref(), Ok(first), "{method}");
+    }
+    assert_eq!(code(call(runtime, &bob, "channels/update", other.clone()).await), ErrorCode::Conflict);
+    call(runtime, &ann, "channels/removeMember", bob_id).await.unwrap();
+    call(runtime, &bob, "channels/get", json!({ "channelId": id })).await.unwrap();
+    call(runtime, &ann, "channels/delete", json!({ "channelId": id })).await.unwrap();
+    for (method, params) in &commands {
+        assert_eq!(code(call(runtime, &bob, method, params.clone()).await), ErrorCode::NotFound, "{method}");
+    }
+    assert_eq!(code(call(runtime, &bob, "channels/update", other).await), ErrorCode::NotFound);
+}
+
 #[tokio::test]
 async fn adding_a_member_again_without_a_role_takes_none_away() {
     let world = World::new().await;
