@@ -33,20 +33,40 @@ pub trait Ids: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomIds;
 
-struct RandomSource(u64);
+/// How many random bits of an id there are, in bytes, and for how many ids they are made at a time: asking
+/// costs more than they do, and many commits have two.
+const RANDOM_BYTES: usize = 10;
+const IDS_AHEAD: usize = 4;
+
+struct RandomSource {
+    millis: u64,
+    random: [[u8; RANDOM_BYTES]; IDS_AHEAD],
+    /// How many of them are left.
+    left: usize,
+}
 
 impl Ids for RandomIds {
     fn source(&self, now: Timestamp) -> Box<dyn IdSource + Send> {
-        Box::new(RandomSource(u64::try_from(now.as_millisecond()).unwrap_or(0)))
+        let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
+        Box::new(RandomSource { millis, random: [[0; RANDOM_BYTES]; IDS_AHEAD], left: 0 })
     }
 }
 
 impl IdSource for RandomSource {
-    #[allow(clippy::disallowed_methods, reason = "the one room in which ids are made up")]
     fn next_uuid(&mut self) -> Uuid {
-        let mut random = [0; 10];
-        rand::rng().fill_bytes(&mut random);
-        uuid::Builder::from_unix_timestamp_millis(self.0, &random).into_uuid()
+        if self.left == 0 {
+            self.refill();
+        }
+        self.left -= 1;
+        uuid::Builder::from_unix_timestamp_millis(self.millis, &self.random[self.left]).into_uuid()
+    }
+}
+
+impl RandomSource {
+    #[allow(clippy::disallowed_methods, reason = "the one room in which ids are made up")]
+    fn refill(&mut self) {
+        rand::rng().fill_bytes(self.random.as_flattened_mut());
+        self.left = IDS_AHEAD;
     }
 }
 
@@ -60,5 +80,21 @@ pub struct Sources {
 impl Default for Sources {
     fn default() -> Self {
         Self { clock: Arc::new(SystemClock), ids: Arc::new(RandomIds) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_id_comes_twice_and_all_are_of_their_decisions_time() {
+        let now = Timestamp::from_millisecond(0x0123_4567_89ab).unwrap();
+        let mut sources = [RandomIds.source(now), RandomIds.source(now)];
+        let ids: BTreeSet<_> = (0..1_000).map(|at| sources[at % 2].next_uuid()).collect();
+        assert_eq!(ids.len(), 1_000);
+        assert!(ids.iter().all(|id| id.as_u128() >> 80 == 0x0123_4567_89ab && id.get_version_num() == 7));
     }
 }

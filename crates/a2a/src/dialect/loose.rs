@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use a2a::{A2AError, SendMessageRequest, TaskPushNotificationConfig};
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -99,5 +100,6 @@ fn unwrapped(params: &str) -> Result<String, A2AError> {
 
 /// Whether a text may have a member of this name.
 fn has(json: &str, name: &str) -> bool {
-    json.match_indices(name).any(|(at, _)| json[..at].ends_with('"') && json[at + name.len()..].starts_with('"'))
+    let json = json.as_bytes();
+    memmem::find_iter(json, name).any(|at| json[..at].ends_with(b"\"") && json[at + name.len()..].starts_with(b"\""))
 }
