@@ -5,7 +5,7 @@ use factum_engine::session::SessionState;
 use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
 use factum_engine::{Context, Decision};
 use factum_model::commands::SubmitTurn;
-use factum_model::id::{ChannelId, SessionId, TaskId};
+use factum_model::id::{ActionId, ChannelId, SessionId, TaskId};
 use factum_model::peer::DeliveryMechanism;
 use factum_model::value::{Metadata, Part};
 use factum_model::{Command, ErrorCode, Refusal};
@@ -115,7 +115,13 @@ impl Runtime {
                 sequence: received.sequence,
             }))
         };
-        self.execute(&caller.account, &row.session_id, &actor, accept, decide).await.map(|(output, _)| output)
+        let outcome = self.execute(&caller.account, &row.session_id, &actor, accept, decide).await;
+        if let Err(refusal) = &outcome
+            && let Some((action_id, decision)) = decided(refusal)
+        {
+            self.record_if_private(caller, &row.session_id, (&action_id, &decision), refusal).await;
+        }
+        outcome.map(|(output, _)| output)
     }
 
     async fn begin_task(&self, caller: &Caller, said: &PeerMessage, accept: &Accept) -> Result<Received, Refusal> {
@@ -244,6 +250,12 @@ impl PeerMessage {
         let same = same.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok(factum_engine::digest_of(&same))
     }
+}
+
+/// The action that a refused message was to decide, and how.
+fn decided(refusal: &Refusal) -> Option<(ActionId, String)> {
+    let said = |name: &str| refusal.details.get(name).and_then(Value::as_str);
+    Some((said("action_id")?.parse().ok()?, said("decision")?.to_owned()))
 }
 
 fn check_ids(said: &PeerMessage) -> Result<(), Refusal> {

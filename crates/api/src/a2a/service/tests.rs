@@ -3,6 +3,7 @@
 
 mod ahead;
 mod asked;
+mod bound;
 mod channel;
 mod rejected;
 
