@@ -1,7 +1,7 @@
 //! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
 
-use factum_engine::peers::PushAhead;
 use factum_engine::session::SessionState;
+use factum_engine::session::push::PushConfig;
 use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
 use factum_engine::{Context, Decision};
 use factum_model::commands::SubmitTurn;
@@ -12,6 +12,7 @@ use factum_model::{Command, ErrorCode, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::push::PushTarget;
 use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::idempotency::Repeat;
@@ -42,6 +43,8 @@ pub struct PeerMessage {
     /// What of the message is not input.
     pub message: Map<String, Value>,
     pub metadata: Metadata,
+    /// Where the peer wants to be told of the task. It is set with the message or the message is not taken.
+    pub push: Option<PushTarget>,
     pub idempotency_key: Option<String>,
 }
 
@@ -103,9 +106,17 @@ impl Runtime {
         if said.context_id.as_ref().is_some_and(|context_id| *context_id != row.remote_context_id) {
             return Err(Refusal::invalid("the task belongs to another context").with("cause", "context_mismatch"));
         }
+        let push = match &said.push {
+            // Boxed, since few messages bring one along.
+            Some(target) => Some(Box::pin(self.wanted(caller, said.native_protocol, &row, target)).await?),
+            None => None,
+        };
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
-            let decided = continue_inbound(state, &row.task_id, &said.input, &said.message, context)?;
+            let mut decided = continue_inbound(state, &row.task_id, &said.input, &said.message, context)?;
+            if let Some(push) = &push {
+                decided.events.extend(push.set(state, context)?.events);
+            }
             Ok(decided.map(|received| PeerMessageAccepted {
                 session_id: received.session_id,
                 task_id: received.task_id,
@@ -159,7 +170,7 @@ impl Runtime {
         let ids = Ids {
             task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
             context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
-            ahead,
+            push: self.wanted_first(caller, protocol, said.push.as_ref(), ahead.as_ref())?,
         };
         let actor = caller.actor();
         let received = match known {
@@ -181,7 +192,7 @@ impl Runtime {
                 Ok(Received { accepted, begun: Some((facts, behind)) })
             }
         }?;
-        if let Some(ahead) = &ids.ahead {
+        if let Some(ahead) = &ahead {
             Box::pin(self.taken(caller, protocol, ahead)).await;
         }
         Ok(received)
@@ -193,11 +204,11 @@ impl Runtime {
     }
 }
 
-/// The ids a new task has for its peer, and what the peer said of it before.
+/// The ids a new task has for its peer, and where the peer wants to be told of it.
 struct Ids {
     task: String,
     context: String,
-    ahead: Option<PushAhead>,
+    push: Option<(TaskId, Vec<PushConfig>)>,
 }
 
 impl Ids {
@@ -220,7 +231,7 @@ impl Ids {
             input: &said.input,
             message: &said.message,
             metadata: &said.metadata,
-            ahead: self.ahead.as_ref().map(|ahead| (&ahead.task_id, &ahead.config)),
+            push: self.push.as_ref().map(|(task_id, configs)| (task_id, &configs[..])),
         };
         let decided = begin_inbound(state, session_id, &incoming, context)?;
         Ok(decided.map(|received| PeerMessageAccepted {

@@ -44,7 +44,7 @@ fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Recei
         input: &input,
         message: &message,
         metadata: &metadata,
-        ahead: None,
+        push: None,
     };
     world.decide(|state, context| begin_inbound(state, &session(), &incoming, context))
 }
@@ -427,7 +427,7 @@ fn what_was_said_ahead_is_the_tasks_from_its_first_commit() {
         input: &text("hello"),
         message: &message,
         metadata: &Metadata::new(),
-        ahead: Some((&task_id, &config)),
+        push: Some((&task_id, std::slice::from_ref(&config))),
     };
     let done = world.decide(|state, context| begin_inbound(state, &session(), &incoming, context)).expect("begun");
     assert_eq!((&done.output.task_id, &row(&world, "r1").task_id), (&task_id, &task_id));
