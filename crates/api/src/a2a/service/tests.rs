@@ -5,6 +5,7 @@ mod ahead;
 mod asked;
 mod bound;
 mod channel;
+mod listed;
 mod push;
 mod rejected;
 
