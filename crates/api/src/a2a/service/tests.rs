@@ -4,6 +4,7 @@
 mod ahead;
 mod asked;
 mod bound;
+mod cancel;
 mod channel;
 mod listed;
 mod push;
