@@ -47,7 +47,14 @@ impl Extensions {
     /// Reads a header's comma-separated URIs.
     pub fn parse<'a>(headers: impl Iterator<Item = &'a str>) -> Self {
         let uris = headers.flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty());
-        Self(uris.map(str::to_owned).collect())
+        // Some clients say the same under both names.
+        let mut known: Vec<String> = Vec::new();
+        for uri in uris {
+            if !known.iter().any(|known| known == uri) {
+                known.push(uri.to_owned());
+            }
+        }
+        Self(known)
     }
 
     /// What is activated of it, for the answer to echo: what is known here, and what an operator requires. Anything else is

@@ -97,7 +97,7 @@ wire! {
         pub requesting_peer: String,
         pub subject: PermissionSubject,
         pub prompt: Option<String>,
-        /// Only a decision that comes through this channel is accepted.
+        /// Only a decision that comes through one channel is accepted; this one, unless it is an A2A client's.
         pub channel_scoped: bool,
         pub forwarded_at: Timestamp,
         pub expires_at: Option<Timestamp>,

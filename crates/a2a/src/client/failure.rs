@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use a2a::{A2AError, error_code};
-use factum_outbound::Error as Outbound;
+use factum_outbound::{Error as Outbound, Phase};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 
@@ -22,6 +22,9 @@ pub enum Failure {
     /// The same, and the peer says when to ask again.
     #[error("the peer is busy: {problem}")]
     Busy { problem: String, may_have_arrived: bool, after: Duration },
+    /// The peer's stream said nothing for as long as a stream may. Nothing is known by that: whoever works may have nothing to say.
+    #[error("the peer's stream was silent: {problem}")]
+    Silent { problem: String },
     /// The peer does not let us in. Somebody has to change a credential.
     #[error("the peer does not let us in: {problem}")]
     Auth { problem: String },
@@ -49,13 +52,14 @@ impl Failure {
             Self::Network { may_have_arrived, .. }
             | Self::Busy { may_have_arrived, .. }
             | Self::Malformed { may_have_arrived, .. } => *may_have_arrived,
+            Self::Silent { .. } => true,
             Self::Auth { .. } | Self::Missing { .. } | Self::Refused { .. } => false,
         }
     }
 
     /// Whether later it may work without anybody changing anything.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Self::Network { .. } | Self::Busy { .. })
+        matches!(self, Self::Network { .. } | Self::Busy { .. } | Self::Silent { .. })
     }
 
     /// With what the answer says of when to ask again: in seconds, as whoever is busy says it. A date would have to be compared with
@@ -145,6 +149,7 @@ impl From<Outbound> for Failure {
         let (problem, may_have_arrived) = (error.to_string(), !error.is_before_sending());
         match error {
             Outbound::TooLarge { .. } => Self::Malformed { problem, may_have_arrived },
+            Outbound::TimedOut { phase: Phase::Silent, .. } => Self::Silent { problem },
             // Whoever points elsewhere has not done it.
             Outbound::Redirected { .. } => Self::Network { problem, may_have_arrived: false },
             _ => Self::Network { problem, may_have_arrived },

@@ -14,7 +14,8 @@ pub struct PeerUpdate {
     pub response: StreamResponse,
 }
 
-/// A peer's stream. Ends with `None`, which says nothing about the task: only its state does.
+/// A peer's stream. Ends with `None`, which says nothing about the task: only its state does. So does a stream that is silent for too
+/// long: whoever read it looks at the task.
 pub struct PeerUpdates(Source);
 
 enum Source {
@@ -37,6 +38,13 @@ impl PeerUpdates {
     }
 
     pub async fn next(&mut self) -> Result<Option<PeerUpdate>, Failure> {
+        match self.read().await {
+            Err(Failure::Silent { .. }) => Ok(None),
+            next => next,
+        }
+    }
+
+    async fn read(&mut self) -> Result<Option<PeerUpdate>, Failure> {
         match &mut self.0 {
             Source::Single(update) => Ok(update.take()),
             // gRPC has no ids for what a stream brings.

@@ -62,29 +62,38 @@ pub struct StreamWriter {
     dialect: Dialect,
     /// The artifacts so far, in the order they came: April 2025 numbers them.
     artifacts: Vec<String>,
+    said_final: bool,
 }
 
 impl StreamWriter {
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, artifacts: Vec::new() }
+        Self { dialect, artifacts: Vec::new(), said_final: false }
+    }
+
+    /// Whether an item said that it is the last one. Readers of the older versions believe it; 1.0 has no such word.
+    pub fn said_final(&self) -> bool {
+        self.said_final
     }
 
     /// One item, which may be several in the words of an older version.
     pub fn write(&mut self, item: &StreamResponse) -> Vec<Vec<u8>> {
-        let written = |value: &serde_json::Value| {
-            let mut out = Vec::new();
-            put(value, &mut out);
-            out
-        };
-        match self.dialect {
+        let items = match self.dialect {
             Dialect::V1_0 => {
                 let mut out = Vec::with_capacity(256);
                 put(item, &mut out);
-                vec![out]
+                return vec![out];
             }
-            Dialect::V0_3Http => vec![written(&http_0_3::stream_item(item))],
-            dialect => legacy::stream_items(item, dialect, &mut self.artifacts).iter().map(written).collect(),
-        }
+            Dialect::V0_3Http => vec![http_0_3::stream_item(item)],
+            dialect => legacy::stream_items(item, dialect, &mut self.artifacts),
+        };
+        let is_final = |item: &serde_json::Value| item["final"] == true || item["statusUpdate"]["final"] == true;
+        self.said_final |= items.iter().any(is_final);
+        let written = |item: &serde_json::Value| {
+            let mut out = Vec::new();
+            put(item, &mut out);
+            out
+        };
+        items.iter().map(written).collect()
     }
 }
 

@@ -176,6 +176,14 @@ pub(super) fn activated(state: &State, headers: &HeaderMap) -> Option<http::Head
     http::HeaderValue::from_str(&activated).ok()
 }
 
+/// Echoes what is activated, under each name that the request has for it: 0.3 knows another than 1.0.
+pub(super) fn echo(state: &State, asked: &HeaderMap, answer: &mut HeaderMap) {
+    let Some(activated) = activated(state, asked) else { return };
+    for name in Extensions::HEADERS.into_iter().filter(|name| asked.contains_key(*name)) {
+        answer.insert(name, activated.clone());
+    }
+}
+
 /// The agent of a name, or the default one.
 pub(super) fn agent<'a>(state: &'a State, name: Option<&'a str>) -> Option<&'a str> {
     let agents = state.runtime.agents();

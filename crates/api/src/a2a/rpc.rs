@@ -15,7 +15,7 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 
 use super::answer::{rpc_error, rpc_result};
-use super::ask::{Ask, activated, agent, version};
+use super::ask::{Ask, agent, echo, version};
 use super::status::counted;
 use super::stream::{self, Framing};
 use super::{Host, OfRuntime};
@@ -71,9 +71,7 @@ pub(super) async fn serve<H: Host>(
             refused_rpc(rpc::refuse(&body, state, error), refusal.clone())
         }
     };
-    if let Some(activated) = activated(state, &head.headers) {
-        response.headers_mut().insert("a2a-extensions", activated);
-    }
+    echo(state, &head.headers, response.headers_mut());
     response
 }
 

@@ -55,7 +55,11 @@ impl Source for Items {
     async fn next(&mut self) -> Frame {
         match self.updates.next().await {
             None => Frame::End,
-            Some(Ok(update)) => Frame::Events(self.event(&update)),
+            Some(Ok(update)) => {
+                let event = self.event(&update);
+                // Whoever goes on reading behind an item that is the last one subscribes again.
+                if self.writer.said_final() { Frame::Last(event) } else { Frame::Events(event) }
+            }
             Some(Err(error)) => Frame::Last(self.framing.end(&error)),
         }
     }

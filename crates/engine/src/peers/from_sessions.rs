@@ -51,7 +51,7 @@ pub fn asked_of_client(state: &SessionState, task_id: &TaskId) -> Vec<Permission
     let asks = |action: &&OpenAction| {
         matches!(action.required.action_type, ActionType::ToolPermission | ActionType::Authorization)
     };
-    let question = |action: &OpenAction| open(state, action, &shell.session_id, false);
+    let question = |action: &OpenAction| open(state, action, &shell.session_id, action.decided_through.is_some());
     asked_in(state, turn_id).filter(asks).map(question).collect()
 }
 

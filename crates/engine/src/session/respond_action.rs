@@ -76,7 +76,7 @@ pub fn refuse_for_closed_channel(
 }
 
 /// Seed 000: what a peer asked for is not approved privately elsewhere. Which channel it is stays with those who have it.
-fn check_channel(action: &OpenAction, context: &Context<'_>) -> Result<(), Refusal> {
+pub(super) fn check_channel(action: &OpenAction, context: &Context<'_>) -> Result<(), Refusal> {
     match &action.decided_through {
         None => Ok(()),
         Some(channel_id) if context.through.is_some_and(|through| through.channel_id == *channel_id) => Ok(()),

@@ -136,6 +136,7 @@ fn message(message_id: &str, text: &str) -> Message {
 fn trouble(failure: Failure) -> Trouble {
     match failure {
         Failure::Network { problem, may_have_arrived } => Trouble::Network { problem, may_have_arrived },
+        Failure::Silent { problem } => Trouble::Network { problem, may_have_arrived: true },
         Failure::Busy { problem, may_have_arrived, after } => Trouble::Busy { problem, may_have_arrived, after },
         Failure::Auth { problem } => Trouble::Auth { problem },
         Failure::Missing { problem } => Trouble::Missing { problem },

@@ -22,7 +22,8 @@ impl Handle<RespondAction> for Runtime {
                 Err(decided_before(&command.action_id, &row))
             }
             Err(refusal) => {
-                self.record_if_private(caller, &row.session_id, &command, &refusal).await;
+                let tried = (&command.action_id, command.decision.as_str());
+                self.record_if_private(caller, &row.session_id, tried, &refusal).await;
                 Err(refusal)
             }
             Ok(output) => Ok(output),

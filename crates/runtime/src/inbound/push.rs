@@ -1,10 +1,11 @@
 //! Where a peer wants to be told about its tasks. Secrets are sealed before they are decided on, and never given back.
 
 use bytes::Bytes;
-use factum_engine::Context;
+use factum_engine::peers::PushAhead;
 use factum_engine::session::SessionState;
 use factum_engine::session::push::{NewPushConfig, PushConfig, delete_push_config, keys, set_push_config};
 use factum_engine::session::tasks::inbound::InboundRow;
+use factum_engine::{Context, Decision};
 use factum_model::Refusal;
 use factum_model::commands::SubmitTurn;
 use factum_model::registry::Scope;
@@ -16,6 +17,7 @@ use serde_json::json;
 use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::error::read_refusal;
+use crate::idempotency::Held;
 use crate::runtime::Runtime;
 
 /// What the secrets of configurations are sealed for.
@@ -45,6 +47,23 @@ impl PushTarget {
     }
 }
 
+/// A configuration that is about to be set.
+pub(super) struct Wanted<'a> {
+    protocol: &'a str,
+    task_id: &'a TaskId,
+    target: &'a PushTarget,
+    config_id: String,
+    sealed: Option<String>,
+    known: Vec<PushConfig>,
+}
+
+impl Wanted<'_> {
+    pub(super) fn set(&self, state: &SessionState, context: &mut Context<'_>) -> Result<Decision<PushConfig>, Refusal> {
+        let new = self.target.new_config(&self.config_id, self.protocol, self.sealed.as_deref());
+        set_push_config(state, self.task_id, &self.known, &new, context)
+    }
+}
+
 impl Runtime {
     /// Sets where changes of a task are pushed to.
     pub async fn set_push_target(
@@ -55,18 +74,58 @@ impl Runtime {
         target: PushTarget,
     ) -> Result<PushConfig, Refusal> {
         caller.require(SubmitTurn::SCOPE)?;
-        let config_id = target.config_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| self.remote_id());
-        let sealed = self.seal_target(caller, &row.task_id, &config_id, &target)?;
+        let (wanted, held) = self.wanted(caller, protocol, row, &target).await?;
+        let actor = caller.actor();
+        let decide = |state: &SessionState, context: &mut Context<'_>| wanted.set(state, context);
+        let decided = self.execute(&caller.account, &row.session_id, &actor, &Accept::holding(held), decide).await;
+        decided.map(|(config, _)| config)
+    }
+
+    /// What setting a configuration of a task that is there takes to know. Nobody else sets one of it while the lock is held.
+    pub(super) async fn wanted<'a>(
+        &'a self,
+        caller: &Caller,
+        protocol: &'a str,
+        row: &'a InboundRow,
+        target: &'a PushTarget,
+    ) -> Result<(Wanted<'a>, Held), Refusal> {
+        let config_id = self.config_id(target);
+        let sealed = self.seal_target(caller, &row.task_id, &config_id, target)?;
         // Two at once must not both count the same ones.
         let held = self.0.keyed.lock(vec![keys::configs(&caller.account, &row.task_id)]).await;
         let known = self.configs(caller, &row.task_id).await?;
-        let new = target.new_config(&config_id, protocol, sealed.as_deref());
-        let actor = caller.actor();
-        let decide = |state: &SessionState, context: &mut Context<'_>| {
-            set_push_config(state, &row.task_id, &known, &new, context)
+        Ok((Wanted { protocol, task_id: &row.task_id, target, config_id, sealed, known }, held))
+    }
+
+    /// The configurations that a task begins with: what came with its message, and what its peer said ahead. Secrets are sealed
+    /// for one task, so this is where its id is made.
+    pub(super) fn wanted_first(
+        &self,
+        caller: &Caller,
+        protocol: &str,
+        target: Option<&PushTarget>,
+        ahead: Option<&PushAhead>,
+    ) -> Result<Option<(TaskId, Vec<PushConfig>)>, Refusal> {
+        let mut configs: Vec<PushConfig> = ahead.iter().map(|ahead| ahead.config.clone()).collect();
+        let made = || TaskId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid());
+        let task_id = match (target, ahead) {
+            (None, None) => return Ok(None),
+            (_, Some(ahead)) => ahead.task_id.clone(),
+            (Some(_), None) => made(),
         };
-        let decided = self.execute(&caller.account, &row.session_id, &actor, &Accept::holding(held), decide).await;
-        decided.map(|(config, _)| config)
+        if let Some(target) = target {
+            let config_id = self.config_id(target);
+            let sealed = self.seal_target(caller, &task_id, &config_id, target)?;
+            let new = target.new_config(&config_id, protocol, sealed.as_deref()).checked()?;
+            configs.retain(|config| config.config_id != config_id);
+            configs.push(new);
+        }
+        Ok(Some((task_id, configs)))
+    }
+
+    /// The peer's own id of a configuration, or one that is made.
+    fn config_id(&self, target: &PushTarget) -> String {
+        target.config_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| self.remote_id())
     }
 
     /// Where changes of a task are pushed to, by id.

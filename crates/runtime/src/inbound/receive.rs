@@ -1,17 +1,18 @@
 //! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
 
-use factum_engine::peers::PushAhead;
 use factum_engine::session::SessionState;
+use factum_engine::session::push::PushConfig;
 use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
 use factum_engine::{Context, Decision};
 use factum_model::commands::SubmitTurn;
-use factum_model::id::{ChannelId, SessionId, TaskId};
+use factum_model::id::{ActionId, ChannelId, SessionId, TaskId};
 use factum_model::peer::DeliveryMechanism;
 use factum_model::value::{Metadata, Part};
 use factum_model::{Command, ErrorCode, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::push::PushTarget;
 use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::idempotency::Repeat;
@@ -42,6 +43,8 @@ pub struct PeerMessage {
     /// What of the message is not input.
     pub message: Map<String, Value>,
     pub metadata: Metadata,
+    /// Where the peer wants to be told of the task. It is set with the message or the message is not taken.
+    pub push: Option<PushTarget>,
     pub idempotency_key: Option<String>,
 }
 
@@ -88,7 +91,7 @@ impl Runtime {
         if let Some(task_id) = &said.task_id {
             let row = self.inbound_task(caller, said.native_protocol, task_id).await?;
             let row = row.filter(|row| said.is_for(row)).ok_or_else(Refusal::not_found)?;
-            return self.go_on(caller, &said, row, &accept).await.map(Received::from);
+            return self.go_on(caller, &said, row, accept).await.map(Received::from);
         }
         self.begin_task(caller, &said, accept).await
     }
@@ -98,14 +101,26 @@ impl Runtime {
         caller: &Caller,
         said: &PeerMessage,
         row: InboundRow,
-        accept: &Accept,
+        mut accept: Accept,
     ) -> Result<PeerMessageAccepted, Refusal> {
         if said.context_id.as_ref().is_some_and(|context_id| *context_id != row.remote_context_id) {
             return Err(Refusal::invalid("the task belongs to another context").with("cause", "context_mismatch"));
         }
+        let push = match &said.push {
+            // Boxed, since few messages bring one along.
+            Some(target) => {
+                let (wanted, held) = Box::pin(self.wanted(caller, said.native_protocol, &row, target)).await?;
+                accept.hold(held);
+                Some(wanted)
+            }
+            None => None,
+        };
         let actor = caller.actor();
         let decide = |state: &SessionState, context: &mut Context<'_>| {
-            let decided = continue_inbound(state, &row.task_id, &said.input, &said.message, context)?;
+            let mut decided = continue_inbound(state, &row.task_id, &said.input, &said.message, context)?;
+            if let Some(push) = &push {
+                decided.events.extend(push.set(state, context)?.events);
+            }
             Ok(decided.map(|received| PeerMessageAccepted {
                 session_id: received.session_id,
                 task_id: received.task_id,
@@ -115,7 +130,13 @@ impl Runtime {
                 sequence: received.sequence,
             }))
         };
-        self.execute(&caller.account, &row.session_id, &actor, accept, decide).await.map(|(output, _)| output)
+        let outcome = self.execute(&caller.account, &row.session_id, &actor, &accept, decide).await;
+        if let Err(refusal) = &outcome
+            && let Some((action_id, decision)) = decided(refusal)
+        {
+            self.record_if_private(caller, &row.session_id, (&action_id, &decision), refusal).await;
+        }
+        outcome.map(|(output, _)| output)
     }
 
     async fn begin_task(&self, caller: &Caller, said: &PeerMessage, mut accept: Accept) -> Result<Received, Refusal> {
@@ -133,7 +154,7 @@ impl Runtime {
             if !said.is_for(&row) {
                 return Err(Refusal::new(ErrorCode::Conflict, "this task id is in use with another agent"));
             }
-            return self.go_on(caller, said, row, &accept).await.map(Received::from);
+            return self.go_on(caller, said, row, accept).await.map(Received::from);
         }
         let known = match &said.context_id {
             Some(context_id) => self.inbound_context(caller, protocol, context_id).await?,
@@ -153,7 +174,7 @@ impl Runtime {
         let ids = Ids {
             task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
             context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
-            ahead,
+            push: self.wanted_first(caller, protocol, said.push.as_ref(), ahead.as_ref())?,
         };
         let actor = caller.actor();
         let received = match known {
@@ -175,7 +196,7 @@ impl Runtime {
                 Ok(Received { accepted, begun: Some((facts, behind)) })
             }
         }?;
-        if let Some(ahead) = &ids.ahead {
+        if let Some(ahead) = &ahead {
             Box::pin(self.taken(caller, protocol, ahead)).await;
         }
         Ok(received)
@@ -187,11 +208,11 @@ impl Runtime {
     }
 }
 
-/// The ids a new task has for its peer, and what the peer said of it before.
+/// The ids a new task has for its peer, and where the peer wants to be told of it.
 struct Ids {
     task: String,
     context: String,
-    ahead: Option<PushAhead>,
+    push: Option<(TaskId, Vec<PushConfig>)>,
 }
 
 impl Ids {
@@ -214,7 +235,7 @@ impl Ids {
             input: &said.input,
             message: &said.message,
             metadata: &said.metadata,
-            ahead: self.ahead.as_ref().map(|ahead| (&ahead.task_id, &ahead.config)),
+            push: self.push.as_ref().map(|(task_id, configs)| (task_id, &configs[..])),
         };
         let decided = begin_inbound(state, session_id, &incoming, context)?;
         Ok(decided.map(|received| PeerMessageAccepted {
@@ -244,6 +265,12 @@ impl PeerMessage {
         let same = same.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok(factum_engine::digest_of(&same))
     }
+}
+
+/// The action that a refused message was to decide, and how.
+fn decided(refusal: &Refusal) -> Option<(ActionId, String)> {
+    let said = |name: &str| refusal.details.get(name).and_then(Value::as_str);
+    Some((said("action_id")?.parse().ok()?, said("decision")?.to_owned()))
 }
 
 fn check_ids(said: &PeerMessage) -> Result<(), Refusal> {

@@ -9,7 +9,6 @@ use factum_engine::session::{
     ActionRow, CHANNEL_SCOPED, SessionState, keys as session_keys, open_questions, refuse_for_closed_channel,
 };
 use factum_engine::{Context, Decision};
-use factum_model::commands::RespondAction;
 use factum_model::events::ActionResolved;
 use factum_model::id::{ActionId, ChannelId, SessionId};
 use factum_model::{Event, Fact, Refusal, Trace};
@@ -167,26 +166,24 @@ impl Runtime {
         &self,
         caller: &Caller,
         session_id: &SessionId,
-        command: &RespondAction,
+        (action_id, decision): (&ActionId, &str),
         refusal: &Refusal,
     ) {
         if refusal.details.get("cause").and_then(|cause| cause.as_str()) != Some(CHANNEL_SCOPED) {
             return;
         }
         let record = async {
-            let decider = |state: &SessionState| {
-                Ok(state.action(&command.action_id).and_then(|action| action.decided_through.clone()))
-            };
+            let decider =
+                |state: &SessionState| Ok(state.action(action_id).and_then(|action| action.decided_through.clone()));
             let (Some(channel_id), _) = self.look(&caller.account, session_id, decider).await? else { return Ok(()) };
             let actor = Actor { principal: &caller.principal, trace: &caller.trace, through: None };
-            let refuse = |state: &PeerState, context: &mut Context<'_>| {
-                refuse_permission(state, &command.action_id, &command.decision, context)
-            };
+            let refuse =
+                |state: &PeerState, context: &mut Context<'_>| refuse_permission(state, action_id, decision, context);
             self.execute(&caller.account, &channel_id, &actor, &Accept::default(), refuse).await.map(drop)
         };
         let recorded: Result<(), Refusal> = record.await;
         if let Err(error) = recorded {
-            tracing::warn!(action_id = %command.action_id, %error, "a decision elsewhere could not be recorded");
+            tracing::warn!(action_id = %action_id, %error, "a decision elsewhere could not be recorded");
         }
         // A crash may have come between the end of the channel and the end of what it was to decide.
         self.bridge_all(&caller.account, std::slice::from_ref(session_id)).await;

@@ -32,6 +32,8 @@ pub struct PeerStream {
     sessions: Vec<(SessionId, Follow<SessionState>)>,
     /// Which stream is looked at first.
     turn: usize,
+    /// It was sent that it follows other sessions now, which are not taken up yet.
+    stale: bool,
     connected: Connected,
 }
 
@@ -100,7 +102,7 @@ impl Runtime {
             followed.push((session_id, follow));
         }
         let (runtime, caller, channel_id) = (self.clone(), caller.clone(), channel_id.clone());
-        Ok(PeerStream { runtime, caller, channel_id, own, sessions: followed, turn: 0, connected })
+        Ok(PeerStream { runtime, caller, channel_id, own, sessions: followed, turn: 0, stale: false, connected })
     }
 
     async fn connect(&self, caller: &Caller, channel_id: &ChannelId) -> Result<Connected, Refusal> {
@@ -130,7 +132,13 @@ impl PeerStream {
                 Some(End::Replaced) => return Err(replaced()),
                 // Everything that closing brought with it is recorded by now, and is the last that the channel is sent.
                 Some(End::Closed) => Some(self.own.is_ready().then_some(0).ok_or_else(closed)?),
-                None => self.ready(),
+                None => {
+                    if self.stale {
+                        self.refresh().await?;
+                        self.stale = false;
+                    }
+                    self.ready()
+                }
             };
             let Some(at) = ready else {
                 self.wait().await;
@@ -170,9 +178,8 @@ impl PeerStream {
 
     async fn next_own(&mut self) -> Result<PeerBatch, Refusal> {
         let mut events = self.own.next().await?;
-        if events.iter().any(|event| is(event, FOLLOWING)) {
-            self.refresh().await?;
-        }
+        // Looked at before the next ones: whoever drops this future has the events, or nothing was taken.
+        self.stale |= events.iter().any(|event| is(event, FOLLOWING));
         events.retain(|event| !is(event, &["channel.acknowledged"]));
         Ok(PeerBatch { stream: OWN_STREAM.into(), events })
     }

@@ -1,10 +1,17 @@
 //! Whatever goes wrong is one of six kinds, and says whether the request may have arrived.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use factum_outbound::{Client, Options};
+use futures::StreamExt;
 use serde_json::json;
+use tokio::time::timeout;
 
-use super::super::Failure;
+use super::super::{Failure, discover};
 use super::fake::{Asked, CARD, Fake, card, events, json_of, not_found};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +28,7 @@ pub(super) enum Kind {
 pub(super) fn kind(failure: &Failure) -> Kind {
     match failure {
         Failure::Network { may_have_arrived, .. } => Kind::Network(*may_have_arrived),
+        Failure::Silent { .. } => Kind::Network(true),
         Failure::Busy { may_have_arrived, after, .. } => Kind::Busy(*may_have_arrived, after.as_secs()),
         Failure::Auth { .. } => Kind::Auth,
         Failure::Missing { .. } => Kind::Missing,
@@ -236,6 +244,28 @@ async fn a_stream_that_goes_wrong_says_so_where_it_does() {
     assert!(updates.next().await.unwrap().is_some());
     assert_eq!(kind(&updates.next().await.unwrap_err()), Kind::Missing);
     assert_eq!(kind(&updates.next().await.unwrap_err()), Kind::Malformed);
+}
+
+/// Silence says nothing of a task, so the stream is at its end and no more.
+#[tokio::test]
+async fn a_stream_that_goes_silent_ends() {
+    let fake = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/rpc", "JSONRPC", "1.0"),
+        _ => {
+            let task = json!({ "id": "t", "contextId": "c", "status": { "state": "TASK_STATE_WORKING" } });
+            let first = format!("data: {}\n\n", json!({ "result": { "task": task } }));
+            let first = futures::stream::iter([Ok::<_, Infallible>(first)]);
+            let body = Body::from_stream(first.chain(futures::stream::pending()));
+            ([("content-type", "text/event-stream")], body).into_response()
+        }
+    })
+    .await;
+    let options = Options { idle_timeout: Duration::from_millis(200), ..Options::default() };
+    let peer = discover(&Client::new(options.with_loopback()).unwrap(), fake.options()).await.unwrap();
+    let mut updates = peer.subscribe("t", None).await.unwrap();
+    assert!(updates.next().await.unwrap().is_some());
+    let next = timeout(Duration::from_secs(20), updates.next()).await.expect("it is left");
+    assert_eq!(next.unwrap(), None);
 }
 
 #[tokio::test]

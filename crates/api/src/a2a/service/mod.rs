@@ -51,7 +51,7 @@ pub(crate) struct Service {
     agent: Arc<str>,
     /// Whether clients may name contexts of their own.
     own_contexts: bool,
-    /// How long a message is waited for.
+    /// How long a message is waited for, and twice as long as a cancellation is, whose request has a limit of its own of this length.
     wait_max: Duration,
     /// What push notifications may reach.
     push_policy: Arc<Policy>,
@@ -133,10 +133,15 @@ impl Server for Service {
             return Err(not_cancelable(&refusal, &request.id));
         }
         let mut watch = self.now(&self.find(&request.id).await?).await?;
-        // What was running settles first, within the time that cancelled work is given.
-        while !watch.view().is_over() {
-            watch.next().await?;
-        }
+        // What was running settles first, within the time that cancelled work is given. That may be longer than a request has:
+        // whoever waits gets the task as it stands by then, and the cancellation goes on.
+        let over = async {
+            while !watch.view().is_over() {
+                watch.next().await?;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(self.wait_max / 2, over).await.unwrap_or(Ok(()))?;
         Ok(watch.view().task(None, true, &self.outputs()).await)
     }
 

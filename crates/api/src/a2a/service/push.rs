@@ -40,7 +40,7 @@ impl Service {
         }
     }
 
-    /// Whether the configuration that a message brings along could be set.
+    /// Whether the configuration that a message brings along could be delivered to. Its bounds are looked at where it is set.
     pub(super) fn check_sent_config(&self, config: &TaskPushNotificationConfig) -> Result<(), A2AError> {
         check("configuration.taskPushNotificationConfig.url", config, &self.push_policy)
     }
@@ -92,7 +92,8 @@ impl Service {
     }
 }
 
-fn target(config: TaskPushNotificationConfig) -> PushTarget {
+/// Where a configuration wants changes to be pushed to.
+pub(super) fn target(config: TaskPushNotificationConfig) -> PushTarget {
     let (scheme, credentials) = match config.authentication {
         Some(authentication) => (Some(authentication.scheme), authentication.credentials),
         None => (None, None),

@@ -1,6 +1,6 @@
 //! `SendMessage` and `SendStreamingMessage`: the message is durable first; then its sender hears what comes of it.
 
-use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse, TaskPushNotificationConfig};
+use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse};
 use factum_a2a::parts::{USUAL_MODES, beside_input, is_accepted, media_type, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
 use factum_model::peer::DeliveryMechanism;
@@ -8,6 +8,7 @@ use factum_runtime::{PeerMessage, Received};
 use futures::stream;
 
 use super::fault::{is_over, refused};
+use super::push::target;
 use super::subscribe::{Ends, follow};
 use super::watch::Watch;
 use super::{PROTOCOL, Service, returns_immediately};
@@ -71,6 +72,7 @@ impl Service {
             message: beside_input(&message),
             input,
             metadata: request.metadata.unwrap_or_default().into_iter().collect(),
+            push: push.map(target),
             idempotency_key,
         };
         let received = self.runtime.receive_message(&self.caller, said).await;
@@ -83,10 +85,6 @@ impl Service {
             }
             refused(&refusal, &id)
         })?;
-        if let Some(config) = push {
-            let task_id = received.accepted.remote_task_id.clone();
-            self.set_config(TaskPushNotificationConfig { task_id, ..config }).await?;
-        }
         Ok((received, answers))
     }
 

@@ -3,7 +3,11 @@
 
 mod ahead;
 mod asked;
+mod bound;
+mod cancel;
 mod channel;
+mod listed;
+mod push;
 mod rejected;
 
 use std::sync::Arc;
@@ -420,99 +424,6 @@ async fn a_client_may_bring_its_own_id() {
     assert!(over.message.contains("with another id"), "{}", over.message);
     let bob = task(&world.service("agent://bob"), own("hello")).await;
     assert_eq!((bob.id.as_str(), &bob.status.state), ("mine", &TaskState::Completed), "an id of his own");
-}
-
-/// Seed 004: what a client tells us in order to be told something is not told to anybody.
-#[tokio::test]
-async fn push_configurations_are_kept_and_their_secrets_are_not_given_back() {
-    let mut world = World::new().await;
-    let alice = world.service("agent://alice");
-    let done = task(&alice, sent(says("hello"))).await;
-    let config = |id: Option<&str>, url: &str| TaskPushNotificationConfig {
-        url: url.to_owned(),
-        id: id.map(str::to_owned),
-        task_id: done.id.clone(),
-        token: Some("tell-nobody".to_owned()),
-        authentication: Some(AuthenticationInfo {
-            scheme: "Bearer".to_owned(),
-            credentials: Some("tell-nobody-either".to_owned()),
-        }),
-        tenant: None,
-    };
-    let make = |config| alice.create_push_config(config, TaskIs::There);
-    let made = make(config(None, "https://example.com/a")).await.expect("a configuration");
-    assert!(made.id.as_ref().is_some_and(|id| !id.is_empty()));
-    let named = make(config(Some("mine"), "https://example.com/b")).await.expect("a configuration");
-    assert_eq!(named.authentication, Some(AuthenticationInfo { scheme: "Bearer".to_owned(), credentials: None }));
-    assert_eq!((named.token.as_ref(), named.url.as_str()), (None, "https://example.com/b"));
-    world.restart().await;
-    let alice = world.service("agent://alice");
-    let get =
-        |id: &str| GetTaskPushNotificationConfigRequest { task_id: done.id.clone(), id: id.to_owned(), tenant: None };
-    assert_eq!(alice.get_push_config(get("mine")).await.expect("a configuration"), named);
-    let list = || ListTaskPushNotificationConfigsRequest {
-        task_id: done.id.clone(),
-        page_size: None,
-        page_token: None,
-        tenant: None,
-    };
-    assert_eq!(alice.list_push_configs(list()).await.expect("a list").configs.len(), 2);
-    let page = |page_token| ListTaskPushNotificationConfigsRequest { page_size: Some(1), page_token, ..list() };
-    let first = alice.list_push_configs(page(None)).await.expect("a page");
-    let second = alice.list_push_configs(page(first.next_page_token)).await.expect("a page");
-    assert_eq!((first.configs.len(), second.next_page_token), (1, None));
-    let paged: Vec<_> = first.configs.into_iter().chain(second.configs).collect();
-    assert_eq!(paged, alice.list_push_configs(list()).await.expect("a list").configs);
-    let bob = world.service("agent://bob");
-    assert_eq!(code(bob.list_push_configs(list()).await), error_code::TASK_NOT_FOUND);
-    let delete =
-        || DeleteTaskPushNotificationConfigRequest { task_id: done.id.clone(), id: "mine".to_owned(), tenant: None };
-    alice.delete_push_config(delete()).await.expect("deleted");
-    alice.delete_push_config(delete()).await.expect("deleted already");
-    assert_eq!(code(alice.get_push_config(get("mine")).await), error_code::TASK_NOT_FOUND);
-    for bad in ["ftp://example.com", "https://10.0.0.1/", "http://example.com/"] {
-        let error = alice.create_push_config(config(None, bad), TaskIs::There).await.expect_err("a refusal");
-        assert_eq!((error.code, &error.message[..5]), (error_code::INVALID_PARAMS, "url: "), "{bad}");
-    }
-    let row = world.runtime.inbound_task(&caller("agent://alice"), PROTOCOL, &done.id).await.expect("rows");
-    let read = ReadEvents { session_id: row.expect("a row").session_id, after: None, before: None, limit: Some(1_000) };
-    let events = world.runtime.call(&caller("agent://alice"), read).await.expect("events").events;
-    assert!(events.iter().any(|event| event.get().contains("push.config.set")));
-    assert!(!events.iter().any(|event| event.get().contains("tell-nobody")), "the log has no secret");
-}
-
-/// A client that is told no must not find out later that its message was taken.
-#[tokio::test]
-async fn a_message_with_a_push_configuration_that_is_refused_begins_nothing() {
-    let world = World::new().await;
-    let alice = world.service("agent://alice");
-    let with_push = |url: &str| {
-        let mut sent = at_once(says("hello"));
-        let config = TaskPushNotificationConfig {
-            url: url.to_owned(),
-            id: None,
-            task_id: String::new(),
-            token: None,
-            authentication: None,
-            tenant: None,
-        };
-        let configuration = sent.request.configuration.as_mut().expect("a configuration");
-        configuration.task_push_notification_config = Some(config);
-        sent
-    };
-    let refused = [
-        alice.send_message(with_push("https://10.0.0.1/")).await.err(),
-        alice.stream_message(with_push("https://10.0.0.1/")).await.err(),
-    ];
-    for error in refused {
-        let error = error.expect("a refusal");
-        assert_eq!(error.code, error_code::INVALID_PARAMS);
-        let field = "configuration.taskPushNotificationConfig.url: ";
-        assert!(error.message.starts_with(field) && error.message.contains("a private address"), "{}", error.message);
-    }
-    assert_eq!(alice.list_tasks(list()).await.expect("a list").total_size, 0);
-    task(&alice, with_push("https://example.com/")).await;
-    assert_eq!(alice.list_tasks(list()).await.expect("a list").total_size, 1);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! A task called `error:CODE` is answered with that error, one called `refused:CODE` with that refusal of ours. A stream has
 //! four items, at positions 1 to 4; one of a task called `breaks` has an error after the second, one called `hangs` has no end,
-//! and one called `busy` never stops to say that it works.
+//! one called `asks` asks with the fourth and waits, and one called `busy` never stops to say that it works.
 
 use std::sync::Arc;
 
@@ -107,7 +107,8 @@ fn updates(id: &str, after: u64) -> Updates {
         metadata: None,
     });
     let snapshot = StreamResponse::Task(task(id, TaskState::Submitted));
-    let all = [snapshot, status(TaskState::Working), artifact, status(TaskState::Completed)];
+    let last = if id == "asks" { TaskState::InputRequired } else { TaskState::Completed };
+    let all = [snapshot, status(TaskState::Working), artifact, status(last)];
     let mut items: Vec<_> = (1..).zip(all).map(|(at, response)| Ok(Update { position: Some(at), response })).collect();
     // Begins with the task, whatever was seen of it already.
     if after > 1 {
@@ -119,7 +120,7 @@ fn updates(id: &str, after: u64) -> Updates {
             items.push(Err(A2AError::internal("the log is on fire")));
             futures::stream::iter(items).boxed()
         }
-        "hangs" => futures::stream::iter(items).chain(futures::stream::pending()).boxed(),
+        "asks" | "hangs" => futures::stream::iter(items).chain(futures::stream::pending()).boxed(),
         "busy" => {
             let works = Update { position: None, response: status(TaskState::Working) };
             futures::stream::iter(items).chain(futures::stream::repeat_with(move || Ok(works.clone()))).boxed()

@@ -38,9 +38,20 @@ async fn a_required_extension_is_required_and_echoed() {
     assert!(world.fake.asked().is_empty());
 
     let both = format!("{uri}, {MESSAGING_URI}, https://example.com/other");
-    for name in ["a2a-extensions", "x-a2a-extensions"] {
-        let answer = world.ask("GET", "/a2a/tasks/t", &[(name, &both)], None).await;
-        assert_eq!((answer.status, answer.header("a2a-extensions")), (200, Some(&*format!("{uri},{MESSAGING_URI}"))));
+    // Under the name that the client knows: 0.3 had another.
+    let (new, old) = ("a2a-extensions", "x-a2a-extensions");
+    let (activated, get) = (format!("{uri},{MESSAGING_URI}"), json!({ "id": "t" }));
+    let get = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": get });
+    for (method, path, body) in [("GET", "/a2a/tasks/t", None), ("POST", "/a2a", Some(&get))] {
+        for names in [&[new][..], &[old], &[new, old]] {
+            let headers: Vec<(&str, &str)> = names.iter().map(|name| (*name, &*both)).collect();
+            let answer = world.ask(method, path, &headers, body).await;
+            assert_eq!(answer.status, 200);
+            for name in [new, old] {
+                let expected = names.contains(&name).then_some(&*activated);
+                assert_eq!(answer.header(name), expected, "{path} {names:?}");
+            }
+        }
     }
     // The methods of an extension are not the agent's.
     let list = world.rpc(None, "channels/list", json!({})).await;

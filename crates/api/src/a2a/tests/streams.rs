@@ -88,6 +88,35 @@ async fn what_fails_before_is_an_answer_and_what_fails_after_the_last_event() {
     assert_eq!(plain.events()[2].1["error"]["status"], "INTERNAL");
 }
 
+/// Older clients stop reading at an item that is `final`, so nothing may come behind it; 1.0 has no such item and goes on.
+#[tokio::test]
+async fn a_subscription_ends_with_what_is_final_where_there_is_such_a_thing() {
+    let world = World::with(A2aOptions::default(), Duration::from_millis(20), true).await;
+    let rpc = json!({ "jsonrpc": "2.0", "id": "s", "method": "tasks/resubscribe", "params": { "id": "asks" } });
+    for (version, uri, body) in [
+        ("0.3", "/a2a", Some(&rpc)),
+        // 0.3 and April 2025 in one.
+        ("", "/a2a", Some(&rpc)),
+        ("0.3", "/a2a/v1/tasks/asks:subscribe", None),
+    ] {
+        let headers: &[(&str, &str)] = if version.is_empty() { &[] } else { &[("a2a-version", version)] };
+        let method = if body.is_some() { "POST" } else { "GET" };
+        let answer = timeout(Duration::from_secs(20), world.ask(method, uri, headers, body)).await;
+        let answer = answer.expect("an end");
+        let events = answer.events();
+        let last = &events.last().expect("events").1;
+        let last = last.get("result").unwrap_or(&last["statusUpdate"]);
+        assert_eq!((events.len(), &last["final"]), (4, &json!(true)), "{version} {uri}");
+    }
+    let request = Request::get("/a2a/tasks/asks:subscribe").header("a2a-version", "1.0").body(Body::empty()).unwrap();
+    let mut frames = world.send(request).await.into_body().into_data_stream();
+    let mut next = async || timeout(Duration::from_secs(20), frames.next()).await.unwrap();
+    for _ in 0..4 {
+        assert!(next().await.unwrap().unwrap().ends_with(b"\n\n"));
+    }
+    assert_eq!(&next().await.unwrap().unwrap()[..], b": heartbeat\n");
+}
+
 /// A stream that says nothing says that it is alive, and ends when the server does.
 #[tokio::test]
 async fn an_idle_stream_beats_and_ends_with_the_server() {

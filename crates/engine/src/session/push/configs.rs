@@ -40,7 +40,7 @@ pub struct NewPushConfig<'a> {
 
 impl NewPushConfig<'_> {
     /// As it is kept, where it may be.
-    pub(crate) fn checked(&self) -> Result<PushConfig, Refusal> {
+    pub fn checked(&self) -> Result<PushConfig, Refusal> {
         check("push_config_id_chars", self.config_id.chars().count(), ID_CHARS_MAX)?;
         check("push_url_chars", self.url.chars().count(), URL_CHARS_MAX)?;
         check("push_scheme_chars", self.scheme.map_or(0, |scheme| scheme.chars().count()), SCHEME_CHARS_MAX)?;

@@ -23,7 +23,7 @@ use crate::session::report::{require_call, running};
 use crate::session::state::{ActiveTurn, CallState, SessionState};
 
 /// What such a task is called; whoever follows the turn knows it by that.
-const KIND: &str = "delegation";
+pub(super) const KIND: &str = "delegation";
 
 /// What a tool call asks of a peer.
 #[derive(Clone, Copy, Debug)]

@@ -219,6 +219,12 @@ impl Tasks {
         self.get(task_id)?.row.turn_id.as_ref()
     }
 
+    /// The turn whose call gave this task to a peer, if one did.
+    pub(super) fn given_in(&self, task_id: &TaskId) -> Option<&TurnId> {
+        let row = &self.get(task_id)?.row;
+        row.turn_id.as_ref().filter(|_| row.task_kind.as_deref() == Some(super::given_away::KIND))
+    }
+
     /// The task a run without an outcome is of.
     pub(super) fn of_run(&self, run_id: &RunId) -> Option<&Task> {
         self.get(self.runs.get(run_id)?)

@@ -76,7 +76,7 @@ fn question(entry: &PermissionBridge) -> [String; 3] {
     let outcome = match (&entry.decision, &entry.decided_by) {
         (Some(decision), Some(by)) => format!("{} by {by}", word(decision)),
         (Some(decision), None) => word(decision),
-        (None, _) if entry.channel_scoped => "open, only through this channel".to_owned(),
+        (None, _) if entry.channel_scoped => "open, only through its own channel".to_owned(),
         (None, _) => "open".to_owned(),
     };
     [entry.action_id.to_string(), outcome, entry.subject.name.clone()]
@@ -122,7 +122,7 @@ mod tests {
             "1 session followed:",
             "at 7 of 9",
             "2 behind",
-            "open, only through this channel",
+            "open, only through its own channel",
             "deploy",
         ] {
             assert!(text.contains(part), "{part:?} in\n{text}");

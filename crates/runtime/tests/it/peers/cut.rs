@@ -1,5 +1,5 @@
 //! A store that a runtime can be cut off from, as by a crash: what it wrote before stays, what it writes after never arrives.
-//! The next runtime gets the same store through a handle of its own.
+//! The next runtime gets the same store through a handle of its own. Its reads can be held up, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,20 +7,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_store::*;
-use tokio::sync::watch;
+use tokio::sync::{RwLock, RwLockWriteGuard, watch};
 
 pub(super) struct Cut {
     store: Arc<MemoryStore>,
     cut: AtomicBool,
+    reads: RwLock<()>,
 }
 
 impl Cut {
     pub(super) fn new(store: &Arc<MemoryStore>) -> Arc<Self> {
-        Arc::new(Self { store: store.clone(), cut: AtomicBool::new(false) })
+        Arc::new(Self { store: store.clone(), cut: AtomicBool::new(false), reads: RwLock::default() })
     }
 
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
+    }
+
+    /// Nothing is read until this is dropped.
+    pub(super) async fn hold_reads(&self) -> RwLockWriteGuard<'_, ()> {
+        self.reads.write().await
     }
 }
 
@@ -34,14 +40,17 @@ impl Store for Cut {
     }
 
     async fn head(&self, stream: &str) -> Result<Option<Head>, ReadError> {
+        let _open = self.reads.read().await;
         self.store.head(stream).await
     }
 
     async fn read(&self, stream: &str, from: Sequence, limit: ReadLimit) -> Result<Vec<Record>, ReadError> {
+        let _open = self.reads.read().await;
         self.store.read(stream, from, limit).await
     }
 
     async fn read_back(&self, stream: &str, before: Sequence, limit: ReadLimit) -> Result<Vec<Record>, ReadError> {
+        let _open = self.reads.read().await;
         self.store.read_back(stream, before, limit).await
     }
 
@@ -54,10 +63,12 @@ impl Store for Cut {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
+        let _open = self.reads.read().await;
         self.store.get(key).await
     }
 
     async fn scan(&self, scan: Scan) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+        let _open = self.reads.read().await;
         self.store.scan(scan).await
     }
 
@@ -68,6 +79,7 @@ impl Store for Cut {
     }
 
     async fn snapshot(&self, stream: &str) -> Result<Option<Snapshot>, ReadError> {
+        let _open = self.reads.read().await;
         self.store.snapshot(stream).await
     }
 

@@ -3,6 +3,7 @@
 mod acks;
 mod bridge;
 mod cut;
+mod dropped;
 mod ingress;
 mod presence;
 mod random;

@@ -7,6 +7,7 @@ use axum::response::IntoResponse;
 use factum_outbound::{Client, Options};
 use http::StatusCode;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::super::super::{Failure, Peer, PeerOptions, discover};
 use super::super::failures::{Kind, kind};
@@ -42,9 +43,8 @@ async fn a_stream_that_goes_silent_is_left() {
     let fake = Fake::start().await;
     let mut updates = bounded(&fake).await.subscribe("silent", None).await.unwrap();
     assert!(updates.next().await.unwrap().is_some());
-    let failure = updates.next().await.unwrap_err();
-    assert_eq!(kind(&failure), Kind::Network(true), "{failure}");
-    assert!(failure.to_string().contains("200 ms without saying anything"), "{failure}");
+    let next = timeout(Duration::from_secs(20), updates.next()).await.expect("it is left");
+    assert_eq!(next.unwrap(), None, "whoever works may have nothing to say");
 }
 
 #[tokio::test]

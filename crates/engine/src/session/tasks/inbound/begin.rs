@@ -38,8 +38,8 @@ pub struct Incoming<'a> {
     /// What of the message is not input: its id, its annotations. Kept for whoever asks for the conversation.
     pub message: &'a Map<String, Value>,
     pub metadata: &'a Metadata,
-    /// What the peer said of the task before it sent it: the id that the task has here, and where the peer is told of it.
-    pub ahead: Option<(&'a TaskId, &'a PushConfig)>,
+    /// Where the peer wants to be told of the task, and the id that the task has here, for which secrets were sealed before.
+    pub push: Option<(&'a TaskId, &'a [PushConfig])>,
 }
 
 /// Where a peer's message went.
@@ -62,6 +62,8 @@ pub fn begin_inbound(
     check_input(incoming.input, context)?;
     context.limits.check_metadata("metadata_bytes", incoming.metadata)?;
     context.limits.check_metadata("message_metadata_bytes", incoming.message)?;
+    let configs = incoming.push.map_or(0, |(_, configs)| configs.len());
+    check("push_configs", configs, context.limits.push_configs_max)?;
     let text = text_of(incoming.input);
     let title = title(&text);
     let mut events: Vec<NewEvent> = Vec::with_capacity(10);
@@ -77,14 +79,14 @@ pub fn begin_inbound(
             &mut events,
         )),
     };
-    let task_id = incoming.ahead.map_or_else(|| context.task_id(), |(task_id, _)| task_id.clone());
+    let task_id = incoming.push.map_or_else(|| context.task_id(), |(task_id, _)| task_id.clone());
     let caller = context.caller.to_owned();
     let mut draft = Draft::begin(state, session_id, &[], events, context);
     check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
     draft.push(draft.scope(&task_id).channel_id(incoming.channel_id), linked(incoming, &caller));
     let first_sequence = draft.sequence();
     draft.push(draft.scope(&task_id), created(incoming, &text, title, caller, draft.context));
-    if let Some((_, config)) = incoming.ahead {
+    for config in incoming.push.map_or(&[][..], |(_, configs)| configs) {
         draft.push(draft.scope(&task_id), config.set(draft.context.caller));
     }
     start(&mut draft, &task_id, Start { thread: own_thread, ..Start::default() })?;

@@ -24,12 +24,14 @@ pub(in crate::session::tasks) fn forward_permissions(draft: &mut Draft<'_, '_>, 
         {
             let agent = agent_of(draft.state, event.scope.thread_id.as_ref());
             let asked = Asked::of(agent, event.scope.action_id.as_ref(), required);
+            // The channel of an action is the one that alone may decide it.
+            let bound = event.scope.channel_id.is_some();
             let scope = scope(&event.scope, link);
             let local = Scope { channel_id: None, ..scope.clone() };
             // What a peer asks is a fact already, beside its question.
             let requested = asking_peer(required).is_none().then(|| crossing::requested(asked.clone(), required));
             let requested = requested.map(|requested| NewEvent::new(local, requested));
-            Some(requested.into_iter().chain([NewEvent::new(scope, forwarded(required, asked))]))
+            Some(requested.into_iter().chain([NewEvent::new(scope, forwarded(required, asked, bound))]))
         }
         _ => None,
     };
@@ -44,13 +46,13 @@ fn scope(of: &Scope, link: &Link) -> Scope {
     Scope { run_id: None, attempt_id: None, ..of.clone() }.task_id(&link.task_id).channel_id(&link.channel_id)
 }
 
-fn forwarded(required: &ActionRequired, asked: Asked) -> ChannelPermissionForwarded {
+fn forwarded(required: &ActionRequired, asked: Asked, channel_scoped: bool) -> ChannelPermissionForwarded {
     ChannelPermissionForwarded {
         direction: Direction::Outbound,
         requesting_peer: asked.by,
         subject: asked.subject,
         prompt: Some(required.prompt.clone()),
-        channel_scoped: false,
+        channel_scoped,
         expires_at: required.timeout_at,
     }
 }
@@ -97,7 +99,7 @@ pub(super) fn permission_returned(
         decided_by: answer.by.to_owned(),
         decided_on,
         source: answer.source,
-        channel_scoped: false,
+        channel_scoped: action.decided_through.is_some(),
     };
     let scope = scope.task_id(&link.task_id);
     let resolved = resolved.map(|resolved| NewEvent::new(scope.clone(), resolved));

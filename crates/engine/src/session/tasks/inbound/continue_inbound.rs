@@ -14,7 +14,7 @@ use super::follow_up::answer_also;
 use crate::context::{Context, Decision, check};
 use crate::session::answer_schema::check_answer;
 use crate::session::lookup::{require_session, turn_scope};
-use crate::session::respond_action::{Answer, resolve};
+use crate::session::respond_action::{Answer, check_channel, resolve};
 use crate::session::state::{OpenAction, SessionState};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::{Verdict, is_decision, verdict};
@@ -45,6 +45,10 @@ pub fn continue_inbound(
     match (open, turn_id) {
         (Some(action), Some(turn_id)) => {
             let (decision, payload, verdict) = read(action, input)?;
+            // The turn may be one that somebody began through a channel of theirs, after the one this peer began.
+            check_channel(action, context).map_err(|refusal| {
+                refusal.with("action_id", action.action_id.as_str()).with("decision", decision.as_str())
+            })?;
             // The word may have been meant for what somebody else has decided meanwhile.
             if named.is_none() && lets_happen(action, verdict) && link.overtaken {
                 return Err(for_which(action, &decision));

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use factum_model::events::ChannelPeerTaskLinked;
-use factum_model::id::{ChannelId, TaskId, ThreadId, TurnId};
+use factum_model::id::{ActionId, ChannelId, TaskId, ThreadId, TurnId};
 use factum_model::peer::{DeliveryMechanism, Direction};
-use factum_model::task::TaskStatus;
+use factum_model::task::{TaskRow, TaskStatus};
 use factum_model::value::Part;
-use factum_model::{Event, Fact, Timestamp};
+use factum_model::{Event, Fact, Scope, Timestamp};
 use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
+use super::shown::Asked;
 use crate::session::tasks::Tasks;
 
 /// The open tasks of peers in a session.
@@ -18,16 +19,20 @@ use crate::session::tasks::Tasks;
 pub struct Inbound {
     /// Shared, because a map makes room for many entries at once, and there is rarely more than one.
     pub(super) open: OrdMap<TaskId, Arc<Link>>,
-    /// Those that the last event ended.
+    /// What the last event did to them.
     #[serde(skip)]
-    pub(super) ended: Ended,
+    pub(super) last: Last,
 }
 
 /// Not a part of the state: two that differ in it only are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ended(pub(super) Vec<Arc<Link>>);
+pub(super) struct Last {
+    pub(super) ended: Vec<Arc<Link>>,
+    /// Those whose peers are shown something else now.
+    pub(super) changed: Option<TaskId>,
+}
 
-impl PartialEq for Ended {
+impl PartialEq for Last {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -49,11 +54,18 @@ pub struct Link {
     /// The thread and turn its agent does it in.
     pub thread_id: Option<ThreadId>,
     pub turn_id: Option<TurnId>,
+    /// How its peer is shown it (`shown`), in the status of ours that says most of it.
     pub status: TaskStatus,
+    /// Since when its peer is shown that.
     pub status_at: Timestamp,
     pub first_sequence: u64,
-    /// The sequence of the last change of its status.
+    /// The sequence of the last change of either.
     pub status_sequence: u64,
+    /// What is open, oldest first. A snapshot without it knows too little of its links: the log is read instead.
+    pub(super) asked: Vec<Asked>,
+    /// What of it is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asking: Option<ActionId>,
     /// How its peer is told of changes.
     #[serde(default = "polling")]
     pub delivery: DeliveryMechanism,
@@ -86,49 +98,108 @@ impl Inbound {
 
 /// Applies one event behind the fold of tasks, whose outcome it follows.
 pub(in crate::session) fn apply(inbound: &mut Inbound, tasks: &Tasks, event: &Event) {
-    if !inbound.ended.0.is_empty() {
-        inbound.ended.0.clear();
+    if !inbound.last.ended.is_empty() || inbound.last.changed.is_some() {
+        inbound.last = Last::default();
     }
-    let Some(task_id) = &event.scope.task_id else { return };
-    if let Fact::ChannelPeerTaskLinked(fact) = &event.fact {
+    if let (Fact::ChannelPeerTaskLinked(fact), Some(task_id)) = (&event.fact, &event.scope.task_id) {
         link(inbound, task_id, event, fact);
     }
-    if let (Fact::TaskCreated(fact), Some(link)) = (&event.fact, inbound.open.get(task_id)) {
-        let agent = fact.execution.agent.as_deref().map(Arc::from);
-        inbound.open.insert(task_id.clone(), Link { agent, ..Link::clone(link) }.into());
-    }
-    note_overtaken(inbound, tasks, event);
-    match (&event.fact, inbound.open.get_mut(task_id)) {
-        (Fact::ChannelMessage(fact), Some(link)) if fact.direction == Direction::Inbound => {
-            Arc::make_mut(link).unheard.extend(fact.parts.iter().cloned());
-        }
-        (Fact::ChannelPeerTaskUpdated(fact), Some(link)) if event.scope.run_id.is_none() => {
-            Arc::make_mut(link).told = Some(fact.peer_task.remote_status);
-        }
-        // Whatever begins a turn of the task gives its agent all of it.
-        (Fact::TurnSubmitted(_), Some(link)) if !link.unheard.is_empty() => Arc::make_mut(link).unheard.clear(),
-        _ => {}
-    }
-    let Some(link) = inbound.open.get(task_id) else { return };
-    let Some(row) = tasks.get(task_id).map(|task| &task.row) else { return };
-    let attempt = row.attempt.as_ref();
-    let turn_id = attempt.and_then(|attempt| attempt.turn_id.as_ref());
-    if link.status == row.status && link.turn_id.as_ref() == turn_id {
+    if inbound.is_empty() {
         return;
     }
-    let mut link = Link::clone(link);
-    link.turn_id = turn_id.cloned();
-    link.thread_id = attempt.and_then(|attempt| attempt.thread_id.clone());
-    if link.status != row.status {
-        link.status = row.status;
-        link.status_at = event.timestamp;
-        link.status_sequence = event.sequence;
+    note_overtaken(inbound, tasks, event);
+    let Some(task_id) = concerned(inbound, tasks, event).cloned() else { return };
+    let (Some(task), Some(link)) = (tasks.get(&task_id), inbound.open.get(&task_id)) else { return };
+    // A map makes room where it is written to, and most facts of a task change nothing of this.
+    if !says_something(&event.fact) && link.is_as(&task.row) {
+        return;
     }
-    if link.status.is_terminal() || link.status == TaskStatus::Archived {
-        inbound.open.remove(task_id);
-        inbound.ended.0.push(link.into());
-    } else {
-        inbound.open.insert(task_id.clone(), link.into());
+    let Some(link) = inbound.open.get_mut(&task_id).map(Arc::make_mut) else { return };
+    link.hear(&event.fact, &event.scope);
+    link.follow(&task.row, event);
+    if link.status_sequence == event.sequence {
+        inbound.last.changed = Some(task_id.clone());
+    }
+    if task.row.status.is_terminal() || task.row.status == TaskStatus::Archived {
+        inbound.last.ended.extend(inbound.open.remove(&task_id));
+    }
+}
+
+/// The open task that a fact is about: its own, one that a turn of it said, or a question of a peer to whom a turn of it gave work.
+fn concerned<'a>(inbound: &'a Inbound, tasks: &'a Tasks, event: &'a Event) -> Option<&'a TaskId> {
+    let scope = &event.scope;
+    if let Some(task_id) = scope.task_id.as_ref().filter(|task_id| inbound.open.contains_key(*task_id)) {
+        return Some(task_id);
+    }
+    let of_turn = |turn_id: &TurnId| tasks.turns.get(turn_id).filter(|task_id| inbound.open.contains_key(*task_id));
+    match (&event.fact, &scope.task_id) {
+        (Fact::ActionResolved(_), _) => {
+            let action_id = scope.action_id.as_ref()?;
+            inbound.open.values().find(|link| link.asks(action_id)).map(|link| &link.task_id)
+        }
+        (Fact::ActionRequired(_), Some(given)) => tasks.given_in(given).and_then(of_turn),
+        (Fact::ActionRequired(_) | Fact::RunStatus(_), None) => scope.turn_id.as_ref().and_then(of_turn),
+        _ => None,
+    }
+}
+
+/// Whether a fact of a task may change what is remembered of it, besides where the task stands.
+fn says_something(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::TaskCreated(_)
+            | Fact::TaskStarted(_)
+            | Fact::TaskLost(_)
+            | Fact::TaskCompleted(_)
+            | Fact::TaskCancelled(_)
+            | Fact::TaskFailed(_)
+            | Fact::TaskTimedOut(_)
+            | Fact::RunStatus(_)
+            | Fact::ActionRequired(_)
+            | Fact::ActionResolved(_)
+            | Fact::ChannelMessage(_)
+            | Fact::ChannelPeerTaskUpdated(_)
+            | Fact::TurnSubmitted(_)
+    )
+}
+
+impl Link {
+    /// Whether it says of its task what the task's row says.
+    fn is_as(&self, row: &TaskRow) -> bool {
+        let turn_id = row.attempt.as_ref().and_then(|attempt| attempt.turn_id.as_ref());
+        self.turn_id.as_ref() == turn_id && self.nearest(row.status) == self.status
+    }
+
+    /// What its peer, or its channel, was told or said.
+    fn hear(&mut self, fact: &Fact, scope: &Scope) {
+        match fact {
+            Fact::TaskCreated(fact) => self.agent = fact.execution.agent.as_deref().map(Arc::from),
+            Fact::ChannelMessage(fact) if fact.direction == Direction::Inbound => {
+                self.unheard.extend(fact.parts.iter().cloned());
+            }
+            Fact::ChannelPeerTaskUpdated(fact) if scope.run_id.is_none() => {
+                self.told = Some(fact.peer_task.remote_status);
+            }
+            // Whatever begins a turn of the task gives its agent all of it.
+            Fact::TurnSubmitted(_) => self.unheard.clear(),
+            _ => {}
+        }
+    }
+
+    /// Where its task stands now, and what its peer is shown of that.
+    fn follow(&mut self, row: &TaskRow, event: &Event) {
+        let attempt = row.attempt.as_ref();
+        self.turn_id = attempt.and_then(|attempt| attempt.turn_id.clone());
+        self.thread_id = attempt.and_then(|attempt| attempt.thread_id.clone());
+        let shown = self.takes(event);
+        let status = shown.map_or_else(|| self.nearest(row.status), |word| word.with(row.status));
+        if shown.is_some() {
+            self.status_at = event.timestamp;
+        }
+        if shown.is_some() || status != self.status {
+            self.status = status;
+            self.status_sequence = event.sequence;
+        }
     }
 }
 
@@ -173,9 +244,12 @@ fn link(inbound: &mut Inbound, task_id: &TaskId, event: &Event, fact: &ChannelPe
         first_sequence: event.sequence,
         status_sequence: event.sequence,
         delivery: peer_task.delivery_mechanism,
+        asked: Vec::new(),
+        asking: None,
         told: None,
         overtaken: false,
         unheard: Vec::new(),
     };
     inbound.open.insert(task_id.clone(), link.into());
+    inbound.last.changed = Some(task_id.clone());
 }

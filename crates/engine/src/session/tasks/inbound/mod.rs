@@ -3,7 +3,8 @@
 //! The peer knows the task under an id of its own protocol and the conversation under a context id; here it is a task of a
 //! session like any other, done by an agent. `begin` makes both in one commit, `continue_inbound` takes what the peer says
 //! later, `follow_up` lets the agent hear what came while it worked, `links` is what is remembered while the task is open,
-//! `rows` how it is found again, `tell` what its channel hears of it. Tasks that a peer does for us are not here.
+//! `rows` how it is found again, `shown` how it looks
+//! to its peer, `tell` what its channel hears of it. Tasks that a peer does for us are not here.
 
 mod begin;
 mod bridge;
@@ -11,6 +12,7 @@ mod continue_inbound;
 mod follow_up;
 mod links;
 mod rows;
+mod shown;
 mod tell;
 
 #[cfg(test)]

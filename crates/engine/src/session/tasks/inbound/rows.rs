@@ -29,7 +29,7 @@ pub mod keys {
         of("inbound_context", account, protocol, principal).text(&short(remote_context_id)).into_bytes()
     }
 
-    /// Tasks by when their status last changed, newest first.
+    /// Tasks by when what their peer is shown last changed, newest first.
     pub fn changed(account: &str, protocol: &str, principal: &str, at: Timestamp, task_id: &TaskId) -> Vec<u8> {
         of("inbound_changed", account, protocol, principal).instant_reversed(at).text(task_id.as_str()).into_bytes()
     }
@@ -65,14 +65,16 @@ pub struct InboundRow {
     /// Who does it. A peer finds it where it finds that agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// How its peer is shown it, in the status of ours that says most of it.
     pub status: TaskStatus,
     /// It failed because its agent does not do such things, which its peer may have a word of its own for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
+    /// Since when its peer is shown that.
     pub status_at: Timestamp,
     /// Its facts begin here.
     pub first_sequence: u64,
-    /// The last change of its status; the end of its facts where that status is an end.
+    /// The last change of either; the end of its facts where that status is an end.
     pub status_sequence: u64,
 }
 
@@ -92,24 +94,21 @@ pub struct InboundContext {
 /// Collects what the events of one commit change.
 pub(in crate::session) struct RowDiff {
     before: OrdMap<TaskId, Arc<Link>>,
-    touched: BTreeSet<TaskId>,
+    changed: BTreeSet<TaskId>,
     ended: Vec<Arc<Link>>,
     rejected: BTreeSet<TaskId>,
 }
 
 impl RowDiff {
     pub(in crate::session) fn begin(inbound: &Inbound) -> Self {
-        Self { before: inbound.open.clone(), touched: BTreeSet::new(), ended: Vec::new(), rejected: BTreeSet::new() }
+        Self { before: inbound.open.clone(), changed: BTreeSet::new(), ended: Vec::new(), rejected: BTreeSet::new() }
     }
 
     /// After each event.
     pub(in crate::session) fn saw(&mut self, inbound: &Inbound, event: &Event) {
-        self.ended.extend(inbound.ended.0.iter().cloned());
-        let task_id = event.scope.task_id.as_ref();
-        if let Some(task_id) = task_id.filter(|task_id| inbound.open.contains_key(*task_id)) {
-            self.touched.insert(task_id.clone());
-        }
-        if let (Fact::TaskFailed(fact), Some(task_id)) = (&event.fact, task_id)
+        self.ended.extend(inbound.last.ended.iter().cloned());
+        self.changed.extend(inbound.last.changed.clone());
+        if let (Fact::TaskFailed(fact), Some(task_id)) = (&event.fact, &event.scope.task_id)
             && fact.error.is_rejection()
         {
             self.rejected.insert(task_id.clone());
@@ -117,14 +116,12 @@ impl RowDiff {
     }
 
     pub(in crate::session) fn end(self, inbound: &Inbound, shell: &Shell, changes: &mut Vec<IndexChange>) {
-        let open = self.touched.iter().filter_map(|task_id| inbound.open.get(task_id));
+        let open = self.changed.iter().filter_map(|task_id| inbound.open.get(task_id));
         for link in open.chain(&self.ended) {
-            let before = self.before.get(&link.task_id);
-            if before.is_some_and(|before| before.status_sequence == link.status_sequence) {
-                continue;
-            }
             let (account, protocol, principal) = (&shell.account, &link.native_protocol, &link.principal);
-            match before {
+            match self.before.get(&link.task_id) {
+                // Put again below, under the same key.
+                Some(before) if before.status_at == link.status_at => {}
                 Some(before) => changes.push(IndexChange::Delete {
                     key: keys::changed(account, protocol, principal, before.status_at, &link.task_id),
                 }),

@@ -12,6 +12,7 @@ use factum_model::task::TaskStatus;
 use factum_model::{Fact, NewEvent};
 
 use super::links::Link;
+use super::shown::Word;
 use crate::session::tasks::draft::Draft;
 
 /// The protocol whose words are known.
@@ -77,23 +78,15 @@ pub(crate) fn native_status(protocol: &str, status: TaskStatus, rejected: bool) 
     if protocol != A2A {
         return None;
     }
-    Some(match status {
-        TaskStatus::Draft | TaskStatus::Accepted | TaskStatus::Queued | TaskStatus::Blocked => "TASK_STATE_SUBMITTED",
-        TaskStatus::WaitingInput => "TASK_STATE_INPUT_REQUIRED",
-        TaskStatus::WaitingPermission => "TASK_STATE_AUTH_REQUIRED",
-        TaskStatus::Completed => "TASK_STATE_COMPLETED",
-        TaskStatus::Failed if rejected => "TASK_STATE_REJECTED",
-        TaskStatus::Failed | TaskStatus::TimedOut => "TASK_STATE_FAILED",
-        TaskStatus::Cancelled => "TASK_STATE_CANCELED",
-        TaskStatus::Preparing
-        | TaskStatus::Running
-        | TaskStatus::WaitingResource
-        | TaskStatus::Paused
-        | TaskStatus::Retrying
-        | TaskStatus::Cancelling
-        | TaskStatus::Lost
-        | TaskStatus::Stale
-        | TaskStatus::Unknown => "TASK_STATE_WORKING",
-        TaskStatus::Archived => "TASK_STATE_UNSPECIFIED",
+    Some(match Word::of(status) {
+        Some(Word::Submitted) => "TASK_STATE_SUBMITTED",
+        Some(Word::Working) => "TASK_STATE_WORKING",
+        Some(Word::InputRequired) => "TASK_STATE_INPUT_REQUIRED",
+        Some(Word::AuthRequired) => "TASK_STATE_AUTH_REQUIRED",
+        Some(Word::Completed) => "TASK_STATE_COMPLETED",
+        Some(Word::Failed) if rejected => "TASK_STATE_REJECTED",
+        Some(Word::Failed) => "TASK_STATE_FAILED",
+        Some(Word::Canceled) => "TASK_STATE_CANCELED",
+        None => "TASK_STATE_UNSPECIFIED",
     })
 }

@@ -1,6 +1,6 @@
 //! A peer's task: begun, asked about, answered, decided, ended; found by its rows; and the same again from the log.
 
-use std::collections::BTreeMap;
+mod random;
 
 use factum_model::commands::CancelTask;
 use factum_model::id::{ActionId, ChannelId, SessionId, TaskId};
@@ -9,10 +9,10 @@ use factum_model::permission::Verdict as Permission;
 use factum_model::task::{Propagation, TaskStatus};
 use factum_model::value::{Metadata, Part};
 use factum_model::{ErrorCode, Event, Fact, Refusal};
-use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::context::Through;
 use crate::session::tasks::cancel_task;
 use crate::session::tests::world::{ACCOUNT, CALLER, Done, World, gated, id, question};
 
@@ -44,7 +44,7 @@ fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Recei
         input: &input,
         message: &message,
         metadata: &metadata,
-        ahead: None,
+        push: None,
     };
     world.decide(|state, context| begin_inbound(state, &session(), &incoming, context))
 }
@@ -325,6 +325,25 @@ fn what_is_decided_here_is_told_to_the_channel_too() {
     assert_eq!(returned, Some((Permission::Deny, Side::Local, true)));
 }
 
+/// An attempt that came through a channel asks that channel alone, whoever has the task over there.
+#[test]
+fn what_a_channel_alone_decides_no_message_does() {
+    let mut world = World::new();
+    world.through = Some(Through { channel_id: id("ops"), decides: true });
+    let task_id = begin(&mut world, "r1", text("hello")).expect("begun").output.task_id;
+    model_asks(&mut world, vec![gated("delete")]);
+    world.through = None;
+    let action_id = world.action_id(0);
+    for word in ["allow", "deny", &format!("allow {action_id}")] {
+        let refusal = say(&mut world, &task_id, &text(word)).err().expect("a refusal");
+        let expected = (ErrorCode::PermissionDenied, &json!("channel_scoped"), &json!(action_id));
+        assert_eq!((refusal.code, &refusal.details["cause"], &refusal.details["action_id"]), expected, "{word}");
+    }
+    world.through = Some(Through { channel_id: id("ops"), decides: true });
+    let done = say(&mut world, &task_id, &text("allow")).expect("it comes through the channel");
+    assert_eq!(resolved(&done.events), [(action_id, true)]);
+}
+
 /// What the peer's channel was told of its tasks: our status, the peer's own word for it, what is known of it.
 fn told(world: &World) -> Vec<(TaskStatus, String, PeerRecovery)> {
     let events = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("events decode"));
@@ -408,7 +427,7 @@ fn what_was_said_ahead_is_the_tasks_from_its_first_commit() {
         input: &text("hello"),
         message: &message,
         metadata: &Metadata::new(),
-        ahead: Some((&task_id, &config)),
+        push: Some((&task_id, std::slice::from_ref(&config))),
     };
     let done = world.decide(|state, context| begin_inbound(state, &session(), &incoming, context)).expect("begun");
     assert_eq!((&done.output.task_id, &row(&world, "r1").task_id), (&task_id, &task_id));
@@ -495,105 +514,4 @@ fn what_is_over_takes_nothing_more_and_is_still_found() {
         (refusal.code, refusal.details.get("cause")),
         (ErrorCode::PreconditionFailed, Some(&json!("task_over")))
     );
-}
-
-/// The list holds each task once, under its last change.
-fn check_rows(world: &World) {
-    let prefix = keys::all_changed(ACCOUNT, "a2a", CALLER);
-    let listed: Vec<InboundRow> = world
-        .index
-        .iter()
-        .filter(|(key, _)| key.starts_with(&prefix))
-        .map(|(_, value)| serde_json::from_slice(value).expect("a row"))
-        .collect();
-    let by_id: BTreeMap<&str, &InboundRow> = listed.iter().map(|row| (row.remote_task_id.as_str(), row)).collect();
-    assert_eq!(by_id.len(), listed.len(), "none twice");
-    for listed in &listed {
-        assert_eq!(row(world, &listed.remote_task_id), *listed, "both rows say the same");
-        if let Some(task) = world.state.tasks.get(&listed.task_id) {
-            assert_eq!(task.row.status, listed.status, "and what its task says");
-        }
-        assert_eq!(world.state.inbound.get(&listed.task_id).is_some(), !listed.status.is_terminal());
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Move {
-    Begin,
-    Ask,
-    Gate,
-    Both,
-    Say(usize, &'static str),
-    Decide(usize, &'static str),
-    Complete,
-    Cancel(usize),
-    Recover,
-    Later,
-}
-
-fn moves() -> impl Strategy<Value = Move> {
-    prop_oneof![
-        2 => Just(Move::Begin),
-        3 => Just(Move::Ask),
-        3 => Just(Move::Gate),
-        1 => Just(Move::Both),
-        3 => (0..4usize, prop_oneof![Just("blue"), Just("allow"), Just("deny")]).prop_map(|(at, word)| Move::Say(at, word)),
-        3 => (0..4usize, prop_oneof![Just("allow"), Just("deny"), Just("nonsense")]).prop_map(|(at, word)| Move::Decide(at, word)),
-        2 => Just(Move::Complete),
-        1 => (0..4usize).prop_map(Move::Cancel),
-        1 => Just(Move::Recover),
-        2 => Just(Move::Later),
-    ]
-}
-
-/// Reports of the main thread, where its turn is in a state to give them.
-fn work(world: &mut World, calls: Vec<factum_model::report::ToolDraft>) {
-    let Some(turn) = world.state.threads.first().and_then(|thread| thread.active.clone()) else { return };
-    if turn.model_request.is_none() && turn.calls.is_empty() {
-        model_asks(world, calls);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn whatever_is_said_the_rows_follow_and_the_log_gives_everything_back(moves in prop::collection::vec(moves(), 1..60)) {
-        let mut world = World::new();
-        let mut begun: Vec<TaskId> = Vec::new();
-        for step in moves {
-            match step {
-                Move::Begin => {
-                    let remote = format!("r{}", begun.len());
-                    begun.push(begin(&mut world, &remote, text("hello")).expect("begun").output.task_id);
-                }
-                Move::Ask => work(&mut world, vec![question("which")]),
-                Move::Gate => work(&mut world, vec![gated("delete")]),
-                Move::Both => work(&mut world, vec![question("which"), gated("delete")]),
-                Move::Say(at, word) => drop(begun.get(at).cloned().map(|task_id| say(&mut world, &task_id, &text(word)).is_ok())),
-                Move::Decide(at, word) => {
-                    let data = [Part::Data { data: json!({ "decision": word }) }];
-                    begun.get(at).cloned().map(|task_id| say(&mut world, &task_id, &data).is_ok());
-                }
-                Move::Complete => {
-                    let turn = world.state.threads.first().and_then(|thread| thread.active.clone());
-                    if turn.is_some_and(|turn| turn.model_request.is_none() && turn.calls.is_empty()) {
-                        world.complete();
-                    }
-                }
-                Move::Cancel(at) => {
-                    if let Some(task_id) = begun.get(at).cloned() {
-                        let command = CancelTask { task_id, reason: None, propagation: Propagation::None, idempotency_key: None };
-                        let rows = Vec::new();
-                        drop(world.decide(|state, context| cancel_task(state, &rows, &command, context)));
-                    }
-                }
-                Move::Recover => if world.state.shell.is_some() { world.recover(); },
-                Move::Later => world.later(5),
-            }
-            check_rows(&world);
-        }
-        prop_assert_eq!(world.replayed(), world.state.clone());
-        prop_assert_eq!(world.reindexed(), world.index.clone());
-    }
 }

@@ -26,7 +26,7 @@ mod moves;
 mod pausing;
 mod peer_channels;
 mod peer_questions;
-mod peers;
+pub(super) mod peers;
 mod peers_random;
 mod play;
 mod properties;

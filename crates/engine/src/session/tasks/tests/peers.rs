@@ -29,7 +29,7 @@ pub(super) fn see(board: &mut Board, observed: &Observed) {
     board.decide(|state, context| tasks::observe_peer(state, &run_id, observed, context)).expect("seen");
 }
 
-pub(super) fn news(state: &str) -> PeerNews {
+pub(in crate::session::tasks) fn news(state: &str) -> PeerNews {
     let (status, recovery) = match state {
         "submitted" => (TaskStatus::Queued, PeerRecovery::Idle),
         "working" => (TaskStatus::Running, PeerRecovery::Running),
@@ -56,7 +56,7 @@ pub(super) fn news(state: &str) -> PeerNews {
     }
 }
 
-pub(super) fn task(news: PeerNews) -> Observed {
+pub(in crate::session::tasks) fn task(news: PeerNews) -> Observed {
     Observed::Task(Box::new(news))
 }
 

@@ -1,0 +1,68 @@
+//! A list selects and orders by the status that it shows.
+
+use factum_model::Fact;
+use factum_model::commands::{CreateTask, GetChannelSummary, ListRemoteChannels};
+
+use super::*;
+
+/// The tasks of a list of those in a state, and of how many there are.
+async fn of(service: &Service, state: TaskState) -> (Vec<Task>, i32) {
+    let found = service.list_tasks(ListTasksRequest { status: Some(state), ..list() }).await.expect("a list");
+    (found.tasks, found.total_size)
+}
+
+/// Its turn has ended and a task below is open: it waits for its owner here, and is at work for its client.
+#[tokio::test]
+async fn a_task_that_waits_for_one_below_is_listed_as_it_is_shown() {
+    let world = World::new().await;
+    let (alice, own) = (world.service("agent://alice"), Caller::new("agent://alice", "acme", Scopes::admin()));
+    let begun = task(&alice, sent(says("ask: which colour?"))).await;
+    let row = world.runtime.inbound_task(&own, PROTOCOL, &begun.id).await.expect("rows").expect("a row");
+    let create = json!({ "parent_task_id": row.task_id, "objective": "check" });
+    let create: CreateTask = serde_json::from_value(create).expect("params");
+    world.runtime.call(&own, create).await.expect("a task");
+    task(&alice, at_once(about(&begun, "blue"))).await;
+    let mut facts = world.runtime.facts(&own, &row.session_id, 0).await.expect("facts");
+    let mut waited = 0;
+    while waited < 2 {
+        let next = facts.next().await.expect("facts");
+        waited += next.iter().filter(|event| matches!(event.fact, Fact::TaskWaiting(_))).count();
+    }
+    let get_local = GetTask { task_id: row.task_id.clone(), as_of: None };
+    let local = world.runtime.call(&own, get_local).await.expect("a task");
+    assert_eq!(local.status, TaskStatus::WaitingInput, "its owner has the word");
+
+    let now = alice.get_task(get(&begun)).await.expect("a task");
+    assert_eq!(now.status.state, TaskState::Working);
+    let (tasks, total) = of(&alice, TaskState::Working).await;
+    assert_eq!((tasks.iter().map(|task| &task.status).collect::<Vec<_>>(), total), (vec![&now.status], 1));
+    assert_eq!(of(&alice, TaskState::InputRequired).await, (Vec::new(), 0));
+    let after = ListTasksRequest { status_timestamp_after: now.status.timestamp, ..list() };
+    assert_eq!(alice.list_tasks(after).await.expect("a list").total_size, 1, "since when it is shown so");
+    let all: ListRemoteChannels = serde_json::from_value(json!({})).expect("params");
+    let channel_id = world.runtime.call(&own, all).await.expect("channels").channels[0].channel_id.clone();
+    let summary = world.runtime.call(&own, GetChannelSummary { channel_id }).await.expect("a summary").summary;
+    let link = serde_json::to_value(&summary.peer_tasks[0]).expect("JSON");
+    assert_eq!((&link["native_status"], &link["recovery"]), (&json!("TASK_STATE_WORKING"), &json!("running")));
+}
+
+/// What an agent says of its work moves the time that is shown, and the list with it.
+#[tokio::test]
+async fn a_task_is_found_by_the_time_that_is_shown() {
+    let world = World::new().await;
+    let alice = world.service("agent://alice");
+    let mut stream = alice.stream_message(sent(says("slow: count"))).await.expect("a stream");
+    let said = loop {
+        let update = stream.next().await.expect("an update").expect("an update").response;
+        if let StreamResponse::StatusUpdate(update) = update
+            && update.status.message.is_some()
+        {
+            break update;
+        }
+    };
+    let later = task(&alice, sent(says("ask: which colour?"))).await;
+    let after = ListTasksRequest { status_timestamp_after: said.status.timestamp, ..list() };
+    let found = alice.list_tasks(after).await.expect("a list").tasks;
+    let found: Vec<(&str, &_)> = found.iter().map(|task| (task.id.as_str(), &task.status)).collect();
+    assert_eq!(found, [(later.id.as_str(), &later.status), (said.task_id.as_str(), &said.status)]);
+}
