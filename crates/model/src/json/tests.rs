@@ -58,7 +58,7 @@ proptest! {
     }
 }
 
-/// Each length takes another way through pieces and words, up to where one piece is too short.
+/// Each length is looked through in another number of words.
 #[test]
 fn every_byte_is_escaped_wherever_it_stands() {
     for len in (0..10).chain([12, 15, 16, 17, 31, 32, 33, 45, 61, 62, 63, 64, 65]) {

@@ -1,7 +1,7 @@
 //! Texts: quoted, and escaped where they have to be.
 //!
-//! Most are names and ids of a few dozen bytes: what they cost is deciding and calling, not copying. So they are looked
-//! through a word at a time, and the short ones are put down in pieces of a fixed size, which need no call.
+//! Most are names and ids of a few dozen bytes that need no escaping. So they are looked through a word at a time, and copied
+//! as they are.
 
 /// Appends a text in its quotes.
 pub fn put_text(out: &mut Vec<u8>, text: &str) {
@@ -15,21 +15,10 @@ pub fn put_text(out: &mut Vec<u8>, text: &str) {
 
 /// The same for a text that is known to need no escaping: an id, or a name of ours.
 pub fn put_plain(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    let end = out.len() + bytes.len() + 2;
-    if bytes.len() <= SHORT_MAX {
-        let mut piece = [b'"'; SHORT_MAX + 2];
-        copy_short(&mut piece[1..=SHORT_MAX], bytes);
-        piece[bytes.len() + 1] = b'"';
-        out.extend_from_slice(&piece);
-        out.truncate(end);
-    } else {
-        out.reserve(bytes.len() + 2);
-        out.push(b'"');
-        out.extend_from_slice(bytes);
-        out.push(b'"');
-    }
-    debug_assert_eq!(out.len(), end);
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 /// Appends what stands between the quotes.
@@ -38,30 +27,6 @@ pub(super) fn put_escaped(out: &mut Vec<u8>, text: &str) {
         out.extend_from_slice(text.as_bytes());
     } else {
         put_each(out, text.as_bytes());
-    }
-}
-
-/// The longest text that is put down as one piece of a fixed size.
-const SHORT_MAX: usize = 62;
-
-/// Puts up to [`SHORT_MAX`] bytes at the start of a room for as many. Two pieces that may overlap make any length between one
-/// and two of them.
-fn copy_short(room: &mut [u8], bytes: &[u8]) {
-    let len = bytes.len();
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<32>(), bytes.last_chunk::<32>()) {
-        room[..32].copy_from_slice(first);
-        room[len - 32..len].copy_from_slice(last);
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
-        room[..16].copy_from_slice(first);
-        room[len - 16..len].copy_from_slice(last);
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        room[..8].copy_from_slice(first);
-        room[len - 8..len].copy_from_slice(last);
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        room[..4].copy_from_slice(first);
-        room[len - 4..len].copy_from_slice(last);
-    } else {
-        room.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
     }
 }
 
