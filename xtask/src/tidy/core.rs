@@ -14,6 +14,7 @@ const LIBRARIES: &[&str] = &[
     "bytes",
     "factum-model",
     "imbl",
+    "itoa",
     "jiff",
     "jsonschema",
     "memchr",

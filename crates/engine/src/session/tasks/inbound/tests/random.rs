@@ -22,6 +22,9 @@ use crate::session::tests::world::{completed, failure, model_answer, model_reque
 use crate::session::{SessionState, Thread, decide_report};
 use crate::{Context, Decision};
 
+/// What decides a command about a task.
+type OnTask<C, T> = fn(&SessionState, &[TaskRow], &C, &mut Context<'_>) -> Result<Decision<T>, Refusal>;
+
 /// A session, and each of its tasks as its peer sees it.
 struct Seen {
     world: World,
@@ -66,23 +69,14 @@ impl Seen {
     }
 
     /// A command about a task that was begun, if there are so many. It may be refused.
-    fn task<C: Command, T>(
-        &mut self,
-        at: usize,
-        more: Value,
-        decide: fn(&SessionState, &[TaskRow], &C, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
-    ) {
+    fn task<C: Command, T>(&mut self, at: usize, more: Value, decide: OnTask<C, T>) {
         let Some(task_id) = self.begun.get(at) else { return };
         let mut params = json!({ "task_id": task_id });
         params.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
         self.command(params, decide);
     }
 
-    fn command<C: Command, T>(
-        &mut self,
-        params: Value,
-        decide: fn(&SessionState, &[TaskRow], &C, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
-    ) {
+    fn command<C: Command, T>(&mut self, params: Value, decide: OnTask<C, T>) {
         let rows = self.world.task_rows(&params);
         let command: C = serde_json::from_value(params).expect("params");
         let _ = self.world.decide(|state, context| decide(state, &rows, &command, context));
