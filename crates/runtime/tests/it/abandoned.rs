@@ -130,6 +130,7 @@ fn message(text: &str) -> PeerMessage {
         input: turn(text).input,
         message: Default::default(),
         metadata: Default::default(),
+        push: None,
         idempotency_key: None,
     }
 }
