@@ -196,7 +196,7 @@ fn put_plain(out: &mut Vec<u8>, name: &str, text: &str) {
     json::put_plain(out, text);
 }
 
-/// Appends a name and a time. The events of a commit have the same, and it takes as long to spell as half of an event.
+/// Appends a name and a time. The events of a commit have the same one, and spelling it was a fifth of writing an event.
 fn put_timestamp(out: &mut Vec<u8>, name: &str, timestamp: Timestamp) {
     thread_local! { static LAST: RefCell<(Timestamp, String)> = RefCell::default(); }
     LAST.with_borrow_mut(|(last, text)| {
