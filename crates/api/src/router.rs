@@ -8,7 +8,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use factum_model::{ErrorCode, Refusal};
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tower::util::MapResponse;
 
 use crate::asked::Named;
@@ -49,17 +49,9 @@ pub(crate) fn router_with(host: impl a2a::Host, state: Arc<State>) -> Router {
         .route("/schemas/{*name}", get(schema))
         .route_service("/factum.v1.Runtime/{method}", grpc)
         .merge(a2a)
-        .fallback(nothing)
+        .fallback(not_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)
-}
-
-/// Nothing is at `/a2a/` itself, but whoever asks there speaks A2A.
-async fn nothing(uri: Uri) -> Response {
-    match uri.path().strip_prefix("/a2a/") {
-        Some(rest) => a2a::nothing_here(rest),
-        None => not_here().await,
-    }
 }
 
 pub(crate) async fn not_here() -> Response {

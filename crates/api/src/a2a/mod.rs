@@ -74,6 +74,11 @@ pub(crate) fn is_served(rest: &str) -> bool {
     path::parse(rest, Some(factum_a2a::Version::V1_0)).is_some()
 }
 
+/// The same endpoint for clients that put a slash behind every address, which is not described as one of its own.
+const WITH_A_SLASH: &str = "/a2a/";
+/// And for those that know a server's address and look for its agent there.
+const AT_THE_ROOT: &str = "/";
+
 /// Everything below `/a2a`, and gRPC's service.
 pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>> {
     let max = state.limits.body_bytes_max;
@@ -87,8 +92,11 @@ pub(crate) fn routes<H: Host>(host: H, state: &Arc<State>) -> Router<Arc<State>>
     let grpc = MapResponse::new(grpc, move |response: GrpcResponse| undecoded::reworded(response, max, status));
     let (root, below) = (host.clone(), host);
     let root = axum::routing::post(move |state, request| rpc::routed(root.clone(), state, request));
+    let endpoint = root.clone().fallback(rest::not_posted);
     Router::new()
-        .route("/a2a", root.fallback(rest::not_posted))
+        .route("/a2a", endpoint.clone())
+        .route(WITH_A_SLASH, endpoint)
+        .route(AT_THE_ROOT, root.fallback(crate::router::not_here))
         .route("/a2a/{*rest}", axum::routing::any(move |state, request| rest::routed(below.clone(), state, request)))
         .route_service("/lf.a2a.v1.A2AService/{method}", grpc)
 }

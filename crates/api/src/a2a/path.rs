@@ -45,7 +45,7 @@ pub(super) fn parse(rest: &str, said: Option<Version>) -> Option<Place> {
         all => (None, all),
     };
     let target = match segments {
-        [] if agent.is_some() => Target::Rpc,
+        [] | [""] if agent.is_some() => Target::Rpc,
         [".well-known", "agent-card.json"] => Target::Card(said.map_or(Form::V0_3, Form::from)),
         [".well-known", "agent.json"] => Target::Card(Form::April2025),
         ["v1", below @ ..] if said != Some(Version::V1_0) => {
@@ -190,6 +190,7 @@ mod tests {
         let of = |path| parse(path, None).map(|place| (place.agent, place.target));
         let writer = || Some("writer".to_owned());
         assert_eq!(of("agents/writer"), Some((writer(), Target::Rpc)));
+        assert_eq!(of("agents/writer/"), Some((writer(), Target::Rpc)));
         assert_eq!(of("agents/writer/message:send"), Some((writer(), v1_0(None, Resource::Send))));
         assert_eq!(of("agents/writer/acme/tasks"), Some((writer(), v1_0(Some("acme"), Resource::Tasks))));
         assert_eq!(of("agents/writer/v1/tasks/t"), Some((writer(), v0_3(Resource::Task("t".to_owned())))));

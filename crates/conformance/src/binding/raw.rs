@@ -64,6 +64,5 @@ fn url(target: &Target, binding: Binding, path: &str) -> Result<String> {
     if path.starts_with("/.well-known/") {
         return Ok(format!("{}{path}", target.base));
     }
-    let base = target.url(binding)?;
-    Ok(if path == "/" { base.to_owned() } else { format!("{base}{path}") })
+    Ok(format!("{}{path}", target.url(binding)?))
 }

@@ -96,6 +96,20 @@ async fn what_two_versions_share_is_answered_in_both() {
     }
 }
 
+/// Suites and clients join the address of a card, or of the server alone, with `/`.
+#[tokio::test]
+async fn the_endpoint_is_found_with_a_slash_and_at_the_root() {
+    let world = World::open().await;
+    let get = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "t" } });
+    for path in ["/a2a", "/a2a/", "/", "/a2a/agents/waiting", "/a2a/agents/waiting/"] {
+        let answer = world.ask("POST", path, &[("a2a-version", "1.0")], Some(&get)).await;
+        assert_eq!((answer.status, &answer.json()["result"]["id"]), (200, &json!("t")), "{path}: {}", answer.text);
+    }
+    for (path, status) in [("/a2a/", 405), ("/a2a/agents/waiting/", 405), ("/", 404)] {
+        assert_eq!(world.ask("GET", path, &[], None).await.status, status, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn batches_and_notifications() {
     let world = World::open().await;
