@@ -2,6 +2,9 @@
 //!
 //! What has no work leaves by itself after a while (`sweep.rs`). This bounds how many wait for that, so that a burst of short
 //! sessions takes the memory of some, not of all.
+//!
+//! Short ones stand in a line of their own, which is much shorter: they are read again as quickly as they were made, and what
+//! the next one is made in is then memory that the processor still has at hand.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -10,9 +13,9 @@ use factum_model::Timestamp;
 use parking_lot::Mutex;
 
 use crate::aggregate::Aggregate;
-use crate::cell::Cell;
+use crate::cell::{Cell, Live};
 use crate::runtime::Runtime;
-use crate::sweep::leave;
+use crate::sweep::{FOLDED_EVENTS_MIN, leave};
 
 /// How many are looked at when one more comes: as many as that come too often, and one, so that a longer line gets shorter.
 const LOOKS: usize = 2;
@@ -20,8 +23,16 @@ const LOOKS: usize = 2;
 /// As many stay whatever is configured: what was just loaded must not leave before anybody could use it.
 const AT_REST_MIN: usize = 16;
 
-/// The line. Each is in it once at most.
-pub(crate) struct AtRest<S: Aggregate>(Mutex<VecDeque<Resting<S>>>);
+/// So many short ones stay, however many others may.
+const SHORT_AT_REST_MAX: usize = 64;
+
+/// The lines. Each is in one of them once at most.
+pub(crate) struct AtRest<S: Aggregate> {
+    short: Line<S>,
+    long: Line<S>,
+}
+
+struct Line<S: Aggregate>(Mutex<VecDeque<Resting<S>>>);
 
 struct Resting<S: Aggregate> {
     cell: Weak<Cell<S>>,
@@ -31,15 +42,21 @@ struct Resting<S: Aggregate> {
 
 impl<S: Aggregate> Default for AtRest<S> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self { short: Line(Mutex::default()), long: Line(Mutex::default()) }
     }
 }
 
 impl<S: Aggregate> AtRest<S> {
-    fn push(&self, cell: &Arc<Cell<S>>, used_at: Timestamp) {
-        self.0.lock().push_back(Resting { cell: Arc::downgrade(cell), used_at });
+    /// Puts it at the end of its line, and gives that line with how many may stay in it.
+    fn push(&self, cell: &Arc<Cell<S>>, live: &Live<S>, max: usize) -> (&Line<S>, usize) {
+        let is_short = live.state.as_deref().is_some_and(|state| state.sequence() < FOLDED_EVENTS_MIN);
+        let (line, max) = if is_short { (&self.short, max.min(SHORT_AT_REST_MAX)) } else { (&self.long, max) };
+        line.0.lock().push_back(Resting { cell: Arc::downgrade(cell), used_at: live.used_at });
+        (line, max)
     }
+}
 
+impl<S: Aggregate> Line<S> {
     /// The oldest, where there are more than `max`.
     fn pop_beyond(&self, max: usize) -> Option<Resting<S>> {
         let mut line = self.0.lock();
@@ -54,26 +71,29 @@ impl Runtime {
         if !S::is_quiet(&cell.work) {
             return;
         }
-        {
-            let mut live = cell.live.lock();
-            if std::mem::replace(&mut live.in_line, true) {
-                return;
-            }
-            at_rest.push(cell, live.used_at);
+        let mut live = cell.live.lock();
+        if std::mem::replace(&mut live.in_line, true) {
+            return;
         }
-        let max = self.0.shell.sessions_at_rest_max.max(AT_REST_MIN);
+        let (line, max) = at_rest.push(cell, &live, self.at_rest_max());
+        drop(live);
         for _ in 0..LOOKS {
-            let Some(oldest) = at_rest.pop_beyond(max) else { return };
+            let Some(oldest) = line.pop_beyond(max) else { return };
             self.leaves_or_stays(at_rest, &oldest);
         }
     }
 
-    /// What was used since it came to rest goes to the end of the line. What is at work comes back when it is done.
+    fn at_rest_max(&self) -> usize {
+        self.0.shell.sessions_at_rest_max.max(AT_REST_MIN)
+    }
+
+    /// What was used since it came to rest goes to the end of its line. What is at work comes back when it is done.
     fn leaves_or_stays<S: Aggregate>(&self, at_rest: &AtRest<S>, oldest: &Resting<S>) {
         let Some(cell) = oldest.cell.upgrade() else { return };
         let mut live = cell.live.lock();
         if live.used_at != oldest.used_at {
-            return at_rest.push(&cell, live.used_at);
+            at_rest.push(&cell, &live, self.at_rest_max());
+            return;
         }
         live.in_line = false;
         if cell.is_quiet() && !live.retired {

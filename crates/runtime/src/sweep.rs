@@ -13,7 +13,7 @@ use crate::commit::snapshot_of;
 use crate::runtime::Runtime;
 
 /// Fewer events than this are folded as quickly as a snapshot is read.
-const FOLDED_EVENTS_MIN: u64 = 32;
+pub(crate) const FOLDED_EVENTS_MIN: u64 = 32;
 
 /// Looks for what has no work until the runtime closes.
 pub(crate) async fn run(runtime: Runtime) {

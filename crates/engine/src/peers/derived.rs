@@ -30,8 +30,8 @@ pub fn channel_of_peer(protocol: &str, name: &str) -> Option<ChannelId> {
 
 fn derived(prefix: &str, who: &str) -> Option<ChannelId> {
     let digest = sha256(who.as_bytes());
-    let digits: String = digest.chars().skip_while(|char| *char != ':').skip(1).take(DIGITS).collect();
-    format!("{prefix}_{digits}").parse().ok()
+    let (_, digits) = digest.split_once(':')?;
+    [prefix, "_", digits.get(..DIGITS)?].concat().parse().ok()
 }
 
 /// Whose channel it is, of those who do not know that they have one.

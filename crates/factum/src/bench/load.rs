@@ -35,22 +35,27 @@ pub(super) async fn drive(target: &Target, request: &[u8], clients: usize, time:
 
 /// Lets all of them ask for `time` and gives them back, with their connections open.
 pub(super) async fn ask_for<A: Ask>(askers: Vec<A>, time: Duration) -> Result<(Load, Vec<A>)> {
+    // What is written down is made before the clock runs and put together behind it.
+    let askers: Vec<_> = askers.into_iter().map(|asker| Ok((asker, Latencies::new()?))).collect::<Result<_>>()?;
     let started = Instant::now();
     let mut tasks = JoinSet::new();
-    for asker in askers {
-        tasks.spawn(ask_until(asker, started + time));
+    for (asker, latencies) in askers {
+        tasks.spawn(ask_until(asker, latencies, started + time));
     }
-    let (mut latencies, mut askers) = (Latencies::new()?, Vec::new());
-    while let Some(done) = tasks.join_next().await {
-        let (asker, own) = done??;
+    let mut done = Vec::with_capacity(tasks.len());
+    while let Some(one) = tasks.join_next().await {
+        done.push(one??);
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let (mut latencies, mut askers) = (Latencies::new()?, Vec::with_capacity(done.len()));
+    for (asker, own) in done {
         latencies.merge(&own);
         askers.push(asker);
     }
-    Ok((Load { per_second: latencies.len() as f64 / started.elapsed().as_secs_f64(), latencies }, askers))
+    Ok((Load { per_second: latencies.len() as f64 / seconds, latencies }, askers))
 }
 
-async fn ask_until<A: Ask>(mut asker: A, until: Instant) -> Result<(A, Latencies)> {
-    let mut latencies = Latencies::new()?;
+async fn ask_until<A: Ask>(mut asker: A, mut latencies: Latencies, until: Instant) -> Result<(A, Latencies)> {
     let mut now = Instant::now();
     while now < until {
         asker.ask().await?;

@@ -43,6 +43,13 @@ impl Known {
         self.0.lock().get(key).is_some_and(|known| known.described.contains(described))
     }
 
+    /// The same of a client of ours, over this transport. It is asked for each message.
+    fn is_client(&self, key: &Key, over: Transport) -> bool {
+        let is =
+            |as_: &Described| as_.transport == over && as_.card.is_none() && as_.capabilities == CLIENT_CAPABILITIES;
+        self.0.lock().get(key).is_some_and(|known| known.described.iter().any(is))
+    }
+
     fn add(&self, key: Key, described: Described) {
         let mut known = self.0.lock();
         if known.len() >= KNOWN_MAX {
@@ -73,6 +80,9 @@ impl Runtime {
     /// The channel of a caller that speaks `protocol`.
     pub(crate) async fn peer_channel(&self, caller: &Caller, protocol: &str) -> Result<ChannelId, Refusal> {
         let channel_id = channel_of_principal(protocol, &caller.principal).ok_or_else(unnamed)?;
+        if self.0.derived_channels.is_client(&key_of(caller, &channel_id), caller.transport) {
+            return Ok(channel_id);
+        }
         let capabilities = CLIENT_CAPABILITIES.map(str::to_owned).to_vec();
         let described = Described { transport: caller.transport, card: None, capabilities };
         self.enrolled(caller, &channel_id, protocol, described).await?;

@@ -155,6 +155,34 @@ async fn so_many_sessions_stay_in_memory_and_the_others_are_read_again() {
     assert_eq!(world.thread(&waiting).await.status, Status::WaitingInput);
 }
 
+/// Short ones are read again in no time, so only some of them stay; they push out none of those that take longer.
+#[tokio::test]
+async fn short_sessions_make_room_for_each_other_and_long_ones_stay() {
+    const SHORT_STAY: usize = 64;
+    const LONG: usize = 3;
+    let mut world = World::with_agents(Agents::demo()).await;
+    world.restart_with(|options| options.shell.sessions_at_rest_max = 200).await;
+    for _ in 0..LONG {
+        let session_id = world.submit("hello").await.unwrap().session_id;
+        for _ in 0..6 {
+            world.until(&session_id, Status::Completed).await;
+            let submit = SubmitTurn { session_id: Some(session_id.clone()), ..turn("more") };
+            world.runtime.call(&world.caller, submit).await.unwrap();
+        }
+        world.until(&session_id, Status::Completed).await;
+    }
+    assert_eq!(world.runtime.sessions_in_memory(), LONG);
+    for at in 0..2 * SHORT_STAY {
+        let session_id = world.submit(&format!("hello {at}")).await.unwrap().session_id;
+        world.until(&session_id, Status::Completed).await;
+    }
+    // The last one comes to rest behind its answer.
+    while world.runtime.sessions_in_memory() > SHORT_STAY + LONG {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.runtime.sessions_in_memory(), SHORT_STAY + LONG);
+}
+
 /// An answer that takes nothing to know is in the commit that brings its turn; every other one is behind it.
 #[tokio::test]
 async fn an_answer_that_is_known_at_once_takes_one_commit() {

@@ -160,12 +160,9 @@ async fn other_methods_and_paths_are_refused() {
         let error = answer.json()["error"].clone();
         assert_eq!((&error["code"], &error["details"][0]["domain"]), (&json!(405), &json!(DOMAIN)), "{method} {path}");
     }
-    for (method, path) in [
-        ("GET", "/a2a/nothing"),
-        ("GET", "/a2a/tasks/t/other"),
-        ("GET", "/a2a/agents"),
-        ("POST", "/a2a/agents/"),
-    ] {
+    for (method, path) in
+        [("GET", "/a2a/nothing"), ("GET", "/a2a/tasks/t/other"), ("GET", "/a2a/agents"), ("POST", "/a2a/agents/")]
+    {
         let answer = world.ask(method, path, &[], None).await;
         let info = answer.json()["error"]["details"][0].clone();
         assert_eq!((answer.status, &info["domain"]), (404, &json!(DOMAIN)), "{method} {path}: {}", answer.text);
