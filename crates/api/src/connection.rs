@@ -435,6 +435,7 @@ impl ChannelFollower {
                 }
                 self.guard.sent(1);
             }
+            self.heartbeat.put_off();
         }
     }
 }
