@@ -137,6 +137,9 @@ impl Connection {
             _ => None,
         };
         let Some(control) = request else { return Some(text) };
+        if control.id.is_none() && control.method.opens_a_stream() {
+            return None;
+        }
         let outcome = self.run_control(&control).await;
         if let Some(id) = control.id {
             let answer = match outcome {
@@ -202,7 +205,8 @@ impl Connection {
         let casing = Casing::parse(params.casing.as_deref())?;
         let after = params.after.unwrap_or(0);
         let subscription = self.state.runtime.subscribe(&self.caller, &params.session_id, after).await?;
-        let (id, source) = (self.next_id(), Arc::<Source>::default());
+        let id = self.next_id();
+        let source = Arc::new(Source::new(id.clone()));
         let (acknowledged, seen) = watch::channel(after);
         let follower = Follower {
             subscription,
@@ -222,7 +226,8 @@ impl Connection {
         self.check_room()?;
         let stream = self.state.runtime.stream_channel(&self.caller, params).await?;
         let channel_id = stream.channel_id().clone();
-        let (id, source) = (self.next_id(), Arc::new(Source::of_channel(stream.pass())));
+        let id = self.next_id();
+        let source = Arc::new(Source::of_channel(id.clone(), stream.pass()));
         let follower = ChannelFollower {
             stream,
             id: id.clone(),
@@ -241,7 +246,8 @@ impl Connection {
         let casing = Casing::parse(params.casing.as_deref())?;
         let StreamPeer { channel_id, cursors } = params.of;
         let stream = self.state.runtime.stream_peer(&self.caller, &channel_id, &cursors).await?;
-        let (id, source) = (self.next_id(), Arc::<Source>::default());
+        let id = self.next_id();
+        let source = Arc::new(Source::new(id.clone()));
         let follower = PeerFollower {
             stream,
             casing,
@@ -303,6 +309,13 @@ enum Method {
     StreamChannel,
     Unsubscribe,
     Acknowledge,
+}
+
+impl Method {
+    /// Whether its answer names a stream. Who wants no answer would not know what comes, nor how to be rid of it.
+    fn opens_a_stream(&self) -> bool {
+        matches!(self, Self::Subscribe | Self::SubscribePeer | Self::StreamChannel)
+    }
 }
 
 impl rpc::Request<'_> {
@@ -406,11 +419,12 @@ impl ChannelFollower {
                 () = self.heartbeat.wait(), if self.heartbeat.asked() => {
                     Ok(vec![ChannelItem { place: None, json: channels::heartbeat_envelope(&self.state) }])
                 }
+                () = self.source.left() => return,
             };
             let items = match items {
                 Ok(items) => items,
                 Err(refusal) => {
-                    let end = Outgoing::End(self.source, ended(&self.id, &refusal));
+                    let end = Outgoing::End(self.source.clone(), self.source.ended(&refusal));
                     return drop(self.out.send(end).await);
                 }
             };
@@ -421,6 +435,7 @@ impl ChannelFollower {
                 }
                 self.guard.sent(1);
             }
+            self.heartbeat.put_off();
         }
     }
 }
@@ -441,7 +456,7 @@ impl PeerFollower {
             let batch = match self.stream.next().await {
                 Ok(batch) => batch,
                 Err(refusal) => {
-                    let end = Outgoing::End(self.source, ended(&self.id, &refusal));
+                    let end = Outgoing::End(self.source.clone(), self.source.ended(&refusal));
                     return drop(self.out.send(end).await);
                 }
             };
@@ -458,16 +473,6 @@ impl PeerFollower {
             }
         }
     }
-}
-
-/// The last that a subscription hears when its caller may not see the channel any longer.
-fn ended(id: &str, refusal: &Refusal) -> Bytes {
-    let ended = json!({
-        "jsonrpc": "2.0",
-        "method": "ended",
-        "params": { "subscription_id": id, "error": refusal },
-    });
-    ended.to_string().into()
 }
 
 fn notification(id: &str, event: &[u8]) -> Bytes {

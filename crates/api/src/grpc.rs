@@ -9,6 +9,7 @@ use factum_model::peer::Transport::Grpc;
 use factum_runtime::{CallError, Caller, ChannelItem, ChannelPass, ChannelStream, PeerStream};
 use futures::Stream;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status};
 
@@ -37,6 +38,9 @@ pub const ERROR_METADATA: &str = "factum-error-bin";
 
 /// How many events may wait for a client that reads slowly.
 const OUT_QUEUE: usize = 64;
+
+/// Why a stream ends that its client did not end, and that may be opened again somewhere else, or later.
+const CLOSING: &str = "the server is shutting down";
 
 pub(crate) struct Service {
     state: Arc<State>,
@@ -110,7 +114,8 @@ impl RuntimeService for Service {
             let events = follow(self.state.clone(), subscription, casing, sender);
             tokio::spawn(events);
         }
-        Ok(Response::new(while_admitted(Recheck::new(&self.state, credential), pass, receiver)))
+        let recheck = Recheck::new(&self.state, credential);
+        Ok(Response::new(while_admitted(recheck, pass, receiver, self.state.runtime.closing())))
     }
 }
 
@@ -119,24 +124,28 @@ fn some(text: &str) -> Option<&str> {
 }
 
 /// What a stream sends, as long as its caller would be let in, and into the channel that it is about. Looked at here and not where
-/// it is made: what waits in the queue when a key is revoked or a member is taken out is not sent any more.
+/// it is made: what waits in the queue when a key is revoked or a member is taken out is not sent any more. Nor does a stream ever
+/// just end, which a client would take for all there is: one that the server's closing cuts off says so, and is asked for again.
 fn while_admitted(
     recheck: Recheck,
     pass: Option<Arc<ChannelPass>>,
     queue: mpsc::Receiver<Result<EventMessage, Status>>,
+    closing: CancellationToken,
 ) -> Events {
-    Box::pin(futures::stream::unfold(Some((recheck, pass, queue)), |open| async move {
-        let (mut recheck, pass, mut queue) = open?;
+    Box::pin(futures::stream::unfold(Some((recheck, pass, queue, closing)), |open| async move {
+        let (mut recheck, pass, mut queue, closing) = open?;
         let event = match recheck.pass(queue.recv()).await {
-            Ok(event) => event?,
-            Err(refusal) => return Some((Err(status(&refusal)), None)),
+            Ok(Some(event)) => event,
+            Ok(None) if closing.is_cancelled() => Err(status(&Refusal::unavailable(CLOSING).with("cause", "closing"))),
+            Ok(None) => return None,
+            Err(refusal) => Err(status(&refusal)),
         };
-        if let (Some(pass), Ok(_)) = (&pass, &event)
-            && let Err(refusal) = pass.check().await
-        {
-            return Some((Err(status(&refusal)), None));
-        }
-        Some((event, Some((recheck, pass, queue))))
+        let event = match (&pass, event) {
+            (Some(pass), Ok(event)) => pass.check().await.map(|()| event).map_err(|refusal| status(&refusal)),
+            (_, event) => event,
+        };
+        let goes_on = event.is_ok();
+        Some((event, goes_on.then_some((recheck, pass, queue, closing))))
     }))
 }
 
@@ -194,6 +203,7 @@ async fn follow_channel(
             }
             guard.sent(1);
         }
+        heartbeat.put_off();
     }
 }
 

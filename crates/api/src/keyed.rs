@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use factum_model::Refusal;
 use http::HeaderMap;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny};
+use serde::de::Deserializer;
+use serde_json::value::RawValue;
 
 /// The header, and gRPC's metadata key.
 pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -16,26 +17,39 @@ pub(crate) fn with_key<'a>(headers: &HeaderMap, params: &'a str) -> Result<Cow<'
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(params.into()) };
     let key = value.to_str().map_err(|_| Refusal::invalid("Idempotency-Key must be plain text"))?.trim();
     // What are no params at all is for whoever reads them to say.
-    let (Some(fields), Ok(given)) = (params.trim_start().strip_prefix('{'), serde_json::from_str::<Given>(params))
+    let (Some(fields), Ok(given)) = (params.trim_start().strip_prefix('{'), serde_json::from_str::<Given<'_>>(params))
     else {
         return Ok(params.into());
     };
-    if key.is_empty() || given.idempotency_key {
+    if key.is_empty() {
         return Ok(params.into());
     }
-    let comma = if fields.trim_start().starts_with('}') { "" } else { "," };
-    Ok(format!("{{\"idempotency_key\":{}{comma}{fields}", serde_json::Value::from(key)).into())
+    let key = serde_json::Value::from(key);
+    match given.idempotency_key.map(RawValue::get) {
+        // A null is no key, as everywhere. Ours takes its place: the field may not be there twice.
+        Some(null) if null == "null" => {
+            let at = null.as_ptr().addr() - params.as_ptr().addr();
+            let (before, behind) = (&params[..at], &params[at + null.len()..]);
+            Ok(format!("{before}{key}{behind}").into())
+        }
+        Some(_) => Ok(params.into()),
+        None => {
+            let comma = if fields.trim_start().starts_with('}') { "" } else { "," };
+            Ok(format!("{{\"idempotency_key\":{key}{comma}{fields}").into())
+        }
+    }
 }
 
-/// Whether params have a key, as either kind of command spells it.
+/// The key in params as it is written there, as either kind of command spells it.
 #[derive(Deserialize)]
-struct Given {
-    #[serde(default, alias = "idempotencyKey", deserialize_with = "is_there")]
-    idempotency_key: bool,
+struct Given<'a> {
+    #[serde(borrow, default, alias = "idempotencyKey", deserialize_with = "as_written")]
+    idempotency_key: Option<&'a RawValue>,
 }
 
-fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(deserializer).map(|_| true)
+/// A null, too, which is nothing otherwise.
+fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 #[cfg(test)]
@@ -51,10 +65,19 @@ mod tests {
             (r#"{"a":1}"#, r#"{"idempotency_key":"a \"key\"","a":1}"#),
             (" { } ", r#"{"idempotency_key":"a \"key\"" } "#),
             (r#"{"b":{"idempotency_key":"x"}}"#, r#"{"idempotency_key":"a \"key\"","b":{"idempotency_key":"x"}}"#),
+            (r#"{"idempotencyKey":null,"a":null}"#, r#"{"idempotencyKey":"a \"key\"","a":null}"#),
+            (r#"{"a":"ü", "idempotency_key" : null }"#, r#"{"a":"ü", "idempotency_key" : "a \"key\"" }"#),
         ] {
             assert_eq!(with_key(&headers, params).as_deref(), Ok(expected));
         }
-        for as_it_is in [r#"{"idempotency_key":"x"}"#, r#"{"a":1,"idempotencyKey":"x"}"#, "[]", "{", ""] {
+        for as_it_is in [
+            r#"{"idempotency_key":"x"}"#,
+            r#"{"idempotency_key":"null"}"#,
+            r#"{"a":1,"idempotencyKey":"x"}"#,
+            "[]",
+            "{",
+            "",
+        ] {
             assert_eq!(with_key(&headers, as_it_is).as_deref(), Ok(as_it_is));
         }
         headers.insert(IDEMPOTENCY_KEY, " ".parse().unwrap());

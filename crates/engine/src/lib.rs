@@ -22,3 +22,4 @@ pub mod session;
 pub use context::{Context, Decision, Limits, Through, no_opening};
 pub use digest::{canonical_json, digest_of, params_digest, sha256};
 pub use key::{IndexChange, Key, KeyReader};
+pub use size::json_bytes;

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 /// The bytes of a value as JSON. What cannot be written is over every bound.
-pub(crate) fn json_bytes(value: &(impl Serialize + ?Sized)) -> usize {
+pub fn json_bytes(value: &(impl Serialize + ?Sized)) -> usize {
     let mut count = Count(0);
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use factum_model::Event;
+use factum_store::ReadLimit;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -151,15 +152,22 @@ impl Hub {
         }
     }
 
-    /// Events from `from` on as far as the ring has them; `None` where the ring begins later, and the log has to be read.
-    pub(crate) fn recent(&self, from: u64, limit: usize) -> Option<Vec<Arc<Published>>> {
+    /// Events from `from` on as far as the ring has them and the limit goes, and always one where there is one; `None` where the
+    /// ring begins later, and the log has to be read.
+    pub(crate) fn recent(&self, from: u64, limit: ReadLimit) -> Option<Vec<Arc<Published>>> {
         let ring = self.ring.lock();
         let first = ring.events.front()?.sequence;
         if from < first {
             return None;
         }
         let skip = usize::try_from(from - first).unwrap_or(usize::MAX);
-        Some(ring.events.iter().skip(skip).take(limit).cloned().collect())
+        let mut bytes = 0;
+        let fits = |event: &&Arc<Published>| {
+            let is_first = bytes == 0;
+            bytes += event.json.len();
+            is_first || bytes <= limit.bytes
+        };
+        Some(ring.events.iter().skip(skip).take(limit.records).take_while(fits).cloned().collect())
     }
 
     /// The commit that `sequence` is in, where it is one of the newest.
@@ -229,6 +237,11 @@ mod tests {
         Published::new(sequence, Bytes::from(format!("{{\"sequence\":{sequence}}}")))
     }
 
+    /// So many, however large.
+    fn some(records: usize) -> ReadLimit {
+        ReadLimit { records, bytes: usize::MAX }
+    }
+
     fn sequences(events: Option<Vec<Arc<Published>>>) -> Option<Vec<u64>> {
         events.map(|events| events.iter().map(|event| event.sequence).collect())
     }
@@ -238,19 +251,31 @@ mod tests {
         let hub = Hub::default();
         hub.subscribe(Reads::Text);
         hub.publish(3, [event(1), event(2), event(3)].into_iter(), &Arc::default());
-        assert_eq!(sequences(hub.recent(2, 10)), Some(vec![2, 3]));
-        assert_eq!(sequences(hub.recent(1, 2)), Some(vec![1, 2]));
-        assert_eq!(sequences(hub.recent(4, 10)), Some(vec![]));
+        assert_eq!(sequences(hub.recent(2, some(10))), Some(vec![2, 3]));
+        assert_eq!(sequences(hub.recent(1, some(2))), Some(vec![1, 2]));
+        assert_eq!(sequences(hub.recent(4, some(10))), Some(vec![]));
         hub.publish(9, [event(8), event(9)].into_iter(), &Arc::default());
-        assert_eq!(sequences(hub.recent(3, 10)), None, "4 to 7 are missing: the log has to be read");
-        assert_eq!(sequences(hub.recent(8, 10)), Some(vec![8, 9]));
+        assert_eq!(sequences(hub.recent(3, some(10))), None, "4 to 7 are missing: the log has to be read");
+        assert_eq!(sequences(hub.recent(8, some(10))), Some(vec![8, 9]));
+    }
+
+    #[test]
+    fn what_is_taken_at_once_is_bounded_and_never_nothing() {
+        let hub = Hub::default();
+        hub.subscribe(Reads::Text);
+        hub.publish(4, (1..=4).map(event), &Arc::default());
+        let bytes = |bytes| ReadLimit { records: 10, bytes };
+        let one = event(1).json.len();
+        assert_eq!(sequences(hub.recent(2, bytes(2 * one))), Some(vec![2, 3]));
+        assert_eq!(sequences(hub.recent(2, bytes(2 * one - 1))), Some(vec![2]));
+        assert_eq!(sequences(hub.recent(2, bytes(0))), Some(vec![2]));
     }
 
     #[test]
     fn the_ring_is_bounded_and_empty_without_subscribers() {
         let hub = Hub::default();
         hub.publish(1, [event(1)].into_iter(), &Arc::default());
-        assert_eq!(sequences(hub.recent(1, 10)), None);
+        assert_eq!(sequences(hub.recent(1, some(10))), None);
         hub.subscribe(Reads::Text);
         for sequence in 2..=(RING_EVENTS_MAX as u64 + 10) {
             hub.publish(sequence, [event(sequence)].into_iter(), &Arc::default());

@@ -26,6 +26,8 @@ use crate::runtime::Runtime;
 pub const BATCH_EVENTS_MAX: usize = 256;
 /// How many bytes of older events are read at once at most.
 const BATCH_BYTES_MAX: usize = 1 << 20;
+/// What comes at once where nothing else is asked for.
+const BATCH: ReadLimit = ReadLimit { records: BATCH_EVENTS_MAX, bytes: BATCH_BYTES_MAX };
 
 /// A live view of a session's events, as they are sent on.
 pub struct Subscription(Follow<SessionState>);
@@ -46,6 +48,8 @@ pub(crate) struct Follow<S: Aggregate> {
     pub(crate) cell: Arc<Cell<S>>,
     reads: Reads,
     next: u64,
+    /// How much comes at once: what a reader may be left with that does not read on.
+    batch: ReadLimit,
 }
 
 impl Runtime {
@@ -168,7 +172,13 @@ impl Subscription {
 impl<S: Aggregate> Follow<S> {
     fn new(runtime: &Runtime, cell: &Arc<Cell<S>>, reads: Reads, after: u64) -> Self {
         cell.hub.subscribe(reads);
-        Self { runtime: runtime.clone(), cell: cell.clone(), reads, next: after.saturating_add(1) }
+        Self { runtime: runtime.clone(), cell: cell.clone(), reads, next: after.saturating_add(1), batch: BATCH }
+    }
+
+    /// The same, of which only so much comes at once, and always one event.
+    pub(crate) fn in_batches_of(mut self, batch: ReadLimit) -> Self {
+        self.batch = batch;
+        self
     }
 
     /// Whether there is something to take without waiting.
@@ -185,7 +195,7 @@ impl<S: Aggregate> Follow<S> {
     pub(crate) async fn next(&mut self) -> Result<Vec<Arc<Published>>, Refusal> {
         loop {
             self.ready().await;
-            let recent = self.cell.hub.recent(self.next, BATCH_EVENTS_MAX).filter(|events| !events.is_empty());
+            let recent = self.cell.hub.recent(self.next, self.batch).filter(|events| !events.is_empty());
             let events = match recent {
                 Some(events) => events,
                 None => self.read_log().await?,
@@ -214,8 +224,7 @@ impl<S: Aggregate> Follow<S> {
     }
 
     async fn read_log(&self) -> Result<Vec<Arc<Published>>, Refusal> {
-        let limit = ReadLimit { records: BATCH_EVENTS_MAX, bytes: BATCH_BYTES_MAX };
-        let records = self.runtime.0.store.read(&self.cell.stream, self.next, limit).await;
+        let records = self.runtime.0.store.read(&self.cell.stream, self.next, self.batch).await;
         let records = records.map_err(|error| read_refusal(&error))?;
         Ok(records.into_iter().map(|record| Arc::new(Published::new(record.sequence, record.bytes))).collect())
     }

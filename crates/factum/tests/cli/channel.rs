@@ -315,6 +315,24 @@ fn a_principal_that_is_likely_a_slip_is_remarked_on() {
 }
 
 #[test]
+fn adding_a_member_again_takes_no_role_away() {
+    let world = World::new();
+    world.general();
+    let add = |member: &str| world.error(ALICE, &["add", "general", member], 0);
+    assert!(add("agent://alice").contains("agent://alice is an owner now"));
+    assert!(add("agent://bob").contains("agent://bob is a member now"));
+    assert!(add("agent://bob:moderator").contains("agent://bob is a moderator now"));
+    assert!(add("agent://bob").contains("agent://bob is a moderator now; version 2"));
+    add("agent://bob:owner");
+    assert!(add("agent://alice").contains("agent://alice is an owner now; version 3"));
+    assert!(add("agent://carol").contains("agent://carol is a member now"));
+    let channel = world.json(ALICE, &["show", "general"]);
+    let roles: Vec<&str> =
+        channel["members"].as_array().unwrap().iter().map(|member| member["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["owner", "owner", "member"]);
+}
+
+#[test]
 fn what_strangers_write_is_never_obeyed_and_stays_what_it_is() {
     let world = World::new();
     let id = world.general();

@@ -1,7 +1,7 @@
 //! Connections that stay: subscriptions over WebSocket, gRPC and stdio, windows, and a reader that does not read.
 
 use factum_api::grpc::proto::SubscribeRequest;
-use factum_testkit::clients::Stdio;
+use factum_testkit::clients::{Grpc, Stdio};
 use factum_testkit::{Client, Reader, within};
 use serde_json::{Value, json};
 
@@ -104,12 +104,34 @@ async fn a_drain_ends_streams_and_answers_what_is_under_way() {
     reader.wait_for("model.delta").await;
     let ws = server.ws(None).await;
     let grpc = server.grpc(None);
-    let request = SubscribeRequest { session_id: session.clone(), ..Default::default() };
-    let mut stream = grpc.subscribe(request).await.unwrap();
+    let channel = server.http(None).call("channels/create", json!({})).await.unwrap();
+    let channel = json!({ "channelId": channel["channel"]["id"] }).to_string();
+    let requests = [
+        SubscribeRequest { session_id: session.clone(), ..Default::default() },
+        SubscribeRequest { channel, ..Default::default() },
+        SubscribeRequest::default(),
+    ];
+    let mut streams = Vec::new();
+    for request in requests {
+        streams.push(grpc.subscribe(request).await.unwrap());
+    }
     server.term().await;
     within("the end of the stream", async { while reader.next().await.is_some() {} }).await;
     within("the end of the socket", async { while ws.next().await.is_some() {} }).await;
-    within("the end of gRPC", async { while let Ok(Some(_)) = stream.message().await {} }).await;
+    for mut stream in streams {
+        // Clients of gRPC try again by themselves where they are told that, and take a plain end for all there is.
+        let end = within("the end of gRPC", async {
+            loop {
+                match stream.message().await {
+                    Ok(Some(_)) => {}
+                    end => break end,
+                }
+            }
+        });
+        let status = end.await.expect_err("a stream without an end ends with a word");
+        let (error, code) = (Grpc::error(&status), status.code());
+        assert_eq!((code, &error["code"]), (tonic::Code::Unavailable, &json!("unavailable")), "{status:?}");
+    }
     server.restart().await;
     let mut rest = Reader::session(&server.http(None), &session, reader.last_id().as_deref()).await;
     rest.wait_for("model.delta").await;

@@ -7,6 +7,7 @@ use factum_model::messaging::ChannelAuditEntry;
 use factum_model::{Event, Refusal};
 use factum_store::ReadLimit;
 
+use super::messages::MESSAGES_BYTES_MAX;
 use super::page_token::{Purpose, given, page_size};
 use crate::aggregate::Aggregate;
 use crate::caller::Caller;
@@ -17,6 +18,9 @@ use crate::runtime::Runtime;
 
 /// How many commits a page over all channels looks at, whoever's they are.
 const LOOK_RECORDS_MAX: usize = 4_096;
+/// How many bytes of records a page is made of. What it says of a record is about as much as the record says, where that lists
+/// members, and less otherwise; so a page is about as large as one of messages at most.
+const LOOK_BYTES_MAX: usize = MESSAGES_BYTES_MAX;
 
 impl Handle<AuditChannels> for Runtime {
     async fn handle(&self, caller: &Caller, command: AuditChannels) -> Result<AuditChannelsResult, Refusal> {
@@ -55,7 +59,7 @@ impl Runtime {
         let stream = ChannelState::stream(&caller.account, channel_id);
         let head = self.0.store.head(&stream).await.map_err(|error| read_refusal(&error))?;
         let head = head.ok_or_else(Refusal::not_found)?;
-        let records = self.0.store.read(&stream, after + 1, ReadLimit::records(size)).await;
+        let records = self.0.store.read(&stream, after + 1, ReadLimit { records: size, bytes: LOOK_BYTES_MAX }).await;
         let records = records.map_err(|error| read_refusal(&error))?;
         let next = records.last().map(|last| last.sequence).filter(|last| *last < head.sequence);
         let entries = records.iter().map(|record| entry(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
@@ -70,7 +74,7 @@ impl Runtime {
         size: usize,
     ) -> Result<(Vec<ChannelAuditEntry>, Option<Place>), Refusal> {
         let partition = partition_name(&caller.account);
-        let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: 4 << 20 };
+        let read = ReadLimit { records: LOOK_RECORDS_MAX, bytes: LOOK_BYTES_MAX };
         let commits = self.0.store.feed(place.read_after(), read).await.map_err(|error| read_refusal(&error))?;
         let (mut entries, mut at) = (Vec::new(), place);
         for commit in commits {

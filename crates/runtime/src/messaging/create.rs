@@ -13,7 +13,8 @@ use crate::runtime::Runtime;
 
 impl Handle<CreateChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: CreateChannel) -> Result<ChannelResult, Refusal> {
-        let (key, digest) = (command.idempotency_key.as_deref(), params_digest(&meant_to_create(&command))?);
+        let meaning = meant_to_create(&command, &caller.principal);
+        let (key, digest) = (command.idempotency_key.as_deref(), params_digest(&meaning)?);
         let accept = match self.repeat_of(caller, CreateChannel::NAME, key, digest).await? {
             Repeat::Known(output) => return Ok(output),
             Repeat::New(accept) => accept,

@@ -1,6 +1,7 @@
 //! `channels/list`: the caller's channels, then public ones that are not theirs. Direct channels are never listed.
 
 use bytes::Bytes;
+use factum_engine::json_bytes;
 use factum_engine::messaging::{MemberRow, keys};
 use factum_model::commands::{ListChannels, ListChannelsResult};
 use factum_model::id::MessagingChannelId;
@@ -8,6 +9,7 @@ use factum_model::messaging::{Channel, ChannelVisibility};
 use factum_model::{ErrorCode, Refusal};
 use factum_store::{Direction, Scan};
 
+use super::messages::MESSAGES_BYTES_MAX;
 use super::page_token::{Purpose, given, page_size};
 use crate::caller::Caller;
 use crate::dispatch::Handle;
@@ -16,6 +18,9 @@ use crate::runtime::Runtime;
 
 /// How many rows one page looks at for each channel it may show: direct channels are passed over.
 const ROWS_PER_CHANNEL_MAX: usize = 10;
+
+/// How many bytes of channels one page has: what one of messages has. A channel that is larger comes alone.
+const CHANNELS_BYTES_MAX: usize = MESSAGES_BYTES_MAX;
 
 /// The two stretches of the list, one behind the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,17 +37,22 @@ impl Handle<ListChannels> for Runtime {
             None => (Stretch::Own, None),
         };
         let size = page_size(command.page_size);
-        let mut channels = Vec::with_capacity(size);
+        let (mut channels, mut bytes) = (Vec::with_capacity(size), 0);
         let mut looks = size * ROWS_PER_CHANNEL_MAX;
         loop {
             let rows = self.rows(caller, stretch, after.clone(), size.min(looks)).await?;
             let ended = rows.len() < size.min(looks);
             for (key, value) in rows {
                 looks -= 1;
-                after = Some(key.clone());
                 if let Some(channel) = self.listed(caller, &command, stretch, &key, &value).await? {
+                    bytes += json_bytes(&channel);
+                    if bytes > CHANNELS_BYTES_MAX && !channels.is_empty() {
+                        let token = self.page_token(caller, &purpose, &place(stretch, after.as_deref()));
+                        return Ok(ListChannelsResult { channels, next_page_token: Some(token) });
+                    }
                     channels.push(channel);
                 }
+                after = Some(key);
                 if channels.len() == size {
                     break;
                 }

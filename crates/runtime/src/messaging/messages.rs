@@ -24,8 +24,9 @@ const PAGE_RECORDS: usize = 256;
 /// How many bytes of messages are read at a time, and given on one page: a client of gRPC takes 4 MiB where it is not told
 /// otherwise, and there is more in an answer than messages. One that is larger comes alone.
 pub(super) const MESSAGES_BYTES_MAX: usize = 3 << 20;
-/// How many messages of the very same millisecond are looked through for one of them.
-const SAME_TIME_MAX: u64 = 10_000;
+
+/// How much is looked through at a time for a message of which only the time is known.
+const LOOK: ReadLimit = ReadLimit { records: PAGE_RECORDS, bytes: MESSAGES_BYTES_MAX };
 
 /// A message as it was found.
 pub(super) struct Found {
@@ -167,22 +168,49 @@ impl Runtime {
     ) -> Result<Option<MessageEvent>, Refusal> {
         // Only a hint where to look; what is found there is compared.
         let Some(millis) = millis_of(message_id) else { return Ok(None) };
-        let mut next = self.first_since(account, channel_id, messages, millis).await?;
-        let end = next.saturating_add(SAME_TIME_MAX).min(messages + 1);
-        while next < end {
-            let limit = ReadLimit { records: PAGE_RECORDS, bytes: MESSAGES_BYTES_MAX };
-            let page = self.messages(account, channel_id, next, limit).await?;
-            let Some(last) = page.last().map(|found| (found.message.sequence, found.message.timestamp)) else { break };
-            if let Some(found) = page.into_iter().find(|found| found.message.id == *message_id) {
-                return Ok(Some(found.message));
+        let first = self.first_since(account, channel_id, messages, millis).await?;
+        if first > messages {
+            return Ok(None);
+        }
+        let page = self.messages(account, channel_id, first, LOOK).await?;
+        let Some(last) = page.last().map(|found| (found.message.sequence, found.message.timestamp)) else {
+            return Ok(None);
+        };
+        match named(page, message_id) {
+            None if last.0 < messages && last.1 == millis => {
+                Box::pin(self.find_in_run(account, channel_id, (last.0 + 1, messages), millis, message_id)).await
             }
-            if last.1 > millis {
-                break;
+            found => Ok(found),
+        }
+    }
+
+    /// The same where more messages than one page are of one and the same time, between two of them. A clock that was set back
+    /// stands still in its channels until it has caught up, so there is no telling how many these are. What is answered is mostly
+    /// among the newest; so they are looked through from there.
+    async fn find_in_run(
+        &self,
+        account: &Arc<str>,
+        channel_id: &MessagingChannelId,
+        (first, messages): (u64, u64),
+        millis: i64,
+        message_id: &MessageId,
+    ) -> Result<Option<MessageEvent>, Refusal> {
+        let mut before = self.first_since(account, channel_id, messages, millis + 1).await?;
+        while before > first {
+            let page = self.messages_before(account, channel_id, before, LOOK).await?;
+            let Some(oldest) = page.last().map(|found| found.message.sequence) else { break };
+            let found = named(page, message_id);
+            if found.is_some() {
+                return Ok(found);
             }
-            next = last.0 + 1;
+            before = oldest;
         }
         Ok(None)
     }
+}
+
+fn named(page: Vec<Found>, message_id: &MessageId) -> Option<MessageEvent> {
+    page.into_iter().map(|found| found.message).find(|message| message.id == *message_id)
 }
 
 /// The message of a record that is one.

@@ -13,6 +13,7 @@ use factum_model::id::MessagingChannelId;
 use factum_model::messaging::{PresenceEvent, PresenceEventKind, StreamChannel, StreamEnvelope};
 use factum_model::registry::Scope;
 use factum_model::{ErrorCode, Event, Fact, Refusal};
+use factum_store::ReadLimit;
 use tokio::sync::broadcast;
 
 use super::pass::ChannelPass;
@@ -21,6 +22,10 @@ use crate::caller::Caller;
 use crate::hub::Published;
 use crate::runtime::Runtime;
 use crate::subscribe::Follow;
+
+/// What comes at once. Whoever does not read is left with that much in hand, and may be taken out meanwhile: the place of the
+/// caller is looked at once for each. The channel's own log is read in the same pieces, so that nothing waits behind them.
+const BATCH: ReadLimit = ReadLimit { records: 128, bytes: 32 << 10 };
 
 /// One entry of a stream: an envelope as JSON, and its place where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +123,7 @@ impl Runtime {
             Some(since) => self.place_of(&caller.account, &channel_id, since).await?,
         };
         let follow: Follow<ChannelState> = self.follow(&caller.account, &channel_id, after).await?;
+        let follow = follow.in_batches_of(BATCH);
         let presence = params.presence.unwrap_or(false).then(|| follow.cell.work.changes());
         follow.cell.work.enter(&caller.principal, self.now());
         let pass = Arc::new(ChannelPass::new(self, &follow.cell, &caller.principal, &channel_id));

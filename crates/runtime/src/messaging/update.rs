@@ -4,7 +4,7 @@ use factum_engine::messaging::{ChannelState, meant_to_update, update_channel};
 use factum_engine::{Context, Decision};
 use factum_model::commands::{ChannelResult, UpdateChannel};
 use factum_model::id::MessagingChannelId;
-use factum_model::{Command, Refusal};
+use factum_model::{Command, ErrorCode, Refusal};
 
 use crate::caller::Caller;
 use crate::dispatch::Handle;
@@ -42,7 +42,15 @@ impl Runtime {
         }
         let repeat = match stays {
             Stays::Yes => self.repeat_inside(caller, channel_id, command).await?,
-            Stays::No => self.repeat_in(caller, channel_id, command).await?,
+            Stays::No => match self.repeat_in(caller, channel_id, command).await {
+                // What a key was used for before is for those who may still know of the channel.
+                Err(refusal) if refusal.code == ErrorCode::Conflict => {
+                    passed?;
+                    self.takes_part(caller, channel_id).await?;
+                    return Err(refusal);
+                }
+                repeat => repeat?,
+            },
         };
         let accept = match repeat {
             Repeat::Known(output) => return Ok(output),

@@ -20,7 +20,7 @@ pub(super) struct Add {
     /// Whom, such as agent://bob, or agent://bob:owner.
     #[arg(value_name = "PRINCIPAL[:ROLE]", value_parser = parse_member)]
     member: NewChannelMember,
-    /// As what [default: member]
+    /// As what; without it somebody new comes in as a member, and a member stays what they are
     #[arg(long, value_enum, value_name = "ROLE")]
     role: Option<Role>,
 }
@@ -36,14 +36,16 @@ pub(super) struct Remove {
 }
 
 pub(super) async fn add(add: Add, here: &Here) -> Result<()> {
-    let given = one_role(add.member.role, add.role.map(ChannelRole::from))?;
+    let role = one_role(add.member.role, add.role.map(ChannelRole::from))?;
     let channel_id = find_to_manage(&add.channel, here).await?;
     let principal_id = add.member.principal_id;
     remark(&principal_id, here);
-    let command =
-        AddChannelMember { channel_id, principal_id: principal_id.clone(), role: Some(given), idempotency_key: None };
+    let command = AddChannelMember { channel_id, principal_id: principal_id.clone(), role, idempotency_key: None };
     let channel = here.run(&command).await?.channel;
-    report(&channel, here, &format!("{principal_id} is {} now", with_article(given)))
+    // Where no role was named, the channel says which one it is.
+    let member = channel.members.iter().find(|member| member.principal_id == principal_id);
+    let role = member.map(|member| member.role).or(role).unwrap_or_default();
+    report(&channel, here, &format!("{principal_id} is {} now", with_article(role)))
 }
 
 pub(super) async fn remove(remove: Remove, here: &Here) -> Result<()> {
@@ -65,13 +67,13 @@ pub(super) fn report(channel: &Channel, here: &Here, what: &str) -> Result<()> {
 }
 
 /// The role, which may be said behind the principal or on its own, but not as two.
-fn one_role(behind: Option<ChannelRole>, alone: Option<ChannelRole>) -> Result<ChannelRole, Problem> {
+fn one_role(behind: Option<ChannelRole>, alone: Option<ChannelRole>) -> Result<Option<ChannelRole>, Problem> {
     match (behind, alone) {
         (Some(behind), Some(alone)) if behind != alone => {
             let what = format!("{} and --role {} are two roles", role(behind), role(alone));
             Err(Problem::cannot_run(what).advice("give one of them"))
         }
-        (behind, alone) => Ok(behind.or(alone).unwrap_or(ChannelRole::Member)),
+        (behind, alone) => Ok(behind.or(alone)),
     }
 }
 

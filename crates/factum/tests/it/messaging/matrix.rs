@@ -26,6 +26,7 @@ fn asks() -> Vec<(&'static str, Value)> {
         ("channels/addMember", json!({ "principalId": "agent://eve", "role": "owner", "idempotencyKey": key })),
         ("channels/removeMember", json!({ "principalId": "agent://ann" })),
         ("channels/removeMember", json!({ "principalId": "agent://nobody" })),
+        ("channels/removeMember", json!({ "principalId": "agent://bob", "idempotencyKey": key })),
         ("channels/publish", json!({ "parts": text("x") })),
         ("channels/publish", json!({ "parts": text("x"), "idempotencyKey": "hers" })),
         ("channels/publish", json!({ "parts": [] })),
@@ -195,6 +196,9 @@ async fn who_was_taken_out_is_an_outsider() {
     let (_dir, server, [private, ..]) = server_with_channels().await;
     let bob = server.http(Some(BOB));
     publish(&bob, &private, "still here").await;
+    // A key that was his says no more than one that never was anybody's, whatever is asked with it now.
+    let read = json!({ "channelId": private, "sequence": 1, "idempotencyKey": "the same key for both" });
+    bob.call("channels/markRead", read).await.unwrap();
     let params = json!({ "channelId": private, "principalId": "agent://bob" });
     server.http(Some(ANN)).call("channels/removeMember", params).await.unwrap();
     check(&server, BOB, &private, ABSENT).await;

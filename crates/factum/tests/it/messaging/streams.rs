@@ -1,5 +1,7 @@
 //! `channels/stream` over every transport that can carry one: where it begins, what comes, how it ends.
 
+use std::time::{Duration, Instant};
+
 use factum_api::grpc::proto::{EventMessage, SubscribeRequest};
 use factum_testkit::clients::{A2a, Grpc, Http, WebSocket};
 use factum_testkit::sse::Frame;
@@ -277,6 +279,35 @@ async fn heartbeats_come_as_asked() {
         times.push(stream.next().await.unwrap()["timestamp"].as_i64().unwrap());
     }
     assert!(times[4] - times[0] >= 4 * 95, "{times:?}");
+}
+
+/// A heartbeat is what a quiet stream says: none comes sooner behind a message than was asked for.
+#[tokio::test]
+async fn a_busy_stream_has_no_heartbeats() {
+    const INTERVAL: Duration = Duration::from_millis(100);
+    let (_dir, server) = dev().await;
+    let ann = server.http(Some(ANN));
+    let id = channel_with_bob(&ann).await;
+    for over in TRANSPORTS {
+        let asked = json!({ "channelId": id, "heartbeatIntervalMs": INTERVAL.as_millis() as u64 });
+        let mut before = Instant::now();
+        let mut stream = Stream::open(&server, BOB, over, &asked).await;
+        let opened = Instant::now();
+        while opened.elapsed() < 4 * INTERVAL {
+            let publishing = Instant::now();
+            let event = publish(&ann, &id, "busy").await;
+            loop {
+                let envelope = stream.next().await.unwrap();
+                if envelope["kind"] == "messageEvent" {
+                    assert_eq!(envelope["event"], event, "{over}");
+                    break;
+                }
+                // A machine that was held up made the stream quiet.
+                assert!(before.elapsed() >= INTERVAL, "{over}: a heartbeat {:?} behind a message", before.elapsed());
+            }
+            before = publishing;
+        }
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod direct;
 mod feed;
 mod history;
 mod keys;
+mod lists;
 mod loading;
 mod membership;
 mod offsets;

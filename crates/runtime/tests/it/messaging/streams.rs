@@ -152,6 +152,46 @@ async fn a_stream_that_is_catching_up_is_cut_off_too() {
     assert_eq!(sequence(read_to(&mut cats, MESSAGES).await.last().unwrap()), MESSAGES, "the others' go on");
 }
 
+/// How much comes at once, which is what somebody who does not read is left with: from the log, and of what is new.
+#[tokio::test]
+async fn what_comes_at_once_is_little_and_nothing_comes_behind_a_removal() {
+    const AT_ONCE_BYTES: usize = 32 << 10;
+    let world = World::new().await;
+    let (owner, bob, cat) = (member("owner"), member("bob"), member("cat"));
+    let id = channel(&world.runtime, &owner, &[&bob, &cat]).await;
+    let from_the_start = json!({ "channelId": id, "sinceSequence": 0 });
+    let publish_some = async |runtime: &Runtime| {
+        for _ in 0..40 {
+            publish(runtime, &owner, &id, &"x".repeat(4_000)).await;
+        }
+        publish(runtime, &owner, &id, &"x".repeat(100_000)).await;
+        publish(runtime, &owner, &id, "small").await;
+    };
+    publish_some(&world.runtime).await;
+    let mut older = stream(&world.runtime, &cat, from_the_start.clone()).await.unwrap();
+    let mut newer = stream(&world.runtime, &cat, json!({ "channelId": id })).await.unwrap();
+    publish_some(&world.runtime).await;
+    for (stream, first) in [(&mut older, 1), (&mut newer, 43)] {
+        let (mut next, mut batches) = (first, 0);
+        while next <= 84 {
+            let items = tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing came").unwrap();
+            let bytes: usize = items.iter().map(|item| item.json.len()).sum();
+            assert!(bytes <= AT_ONCE_BYTES || items.len() == 1, "{} bytes in {} items", bytes, items.len());
+            for item in items {
+                assert_eq!(item.sequence(), Some(next));
+                next += 1;
+            }
+            batches += 1;
+        }
+        assert!(batches < (84 - first) / 3, "and not one by one: {batches}");
+    }
+    let mut bobs = stream(&world.runtime, &bob, from_the_start).await.unwrap();
+    assert!(next(&mut bobs).await.unwrap().len() <= 8);
+    let params = json!({ "channelId": id, "principalId": "agent://bob" });
+    call(&world.runtime, &owner, "channels/removeMember", params).await.unwrap();
+    assert_eq!(read_out(&mut bobs).await, (vec![], Refusal::not_found()));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removal_under_load_delivers_nothing_from_behind_it() {
     let world = World::new().await;

@@ -81,6 +81,35 @@ async fn a_message_is_found_whatever_the_clock_did() {
     }
 }
 
+/// As many as are published while a clock that was set back catches up.
+#[tokio::test]
+async fn a_message_is_found_among_any_number_of_the_same_millisecond() {
+    const MESSAGES: usize = 10_600;
+    let world = World::new().await;
+    let ann = member("ann");
+    let id = channel(&world.runtime, &ann, &[]).await;
+    publish(&world.runtime, &ann, &id, "before").await;
+    world.clock.advance(Duration::from_millis(1));
+    let mut ids = Vec::with_capacity(MESSAGES);
+    for _ in 0..MESSAGES {
+        ids.push(publish(&world.runtime, &ann, &id, "x").await["id"].clone());
+    }
+    let find = async |message: &Value| {
+        let answer = reply(&world, &ann, &id, json!({ "replyToId": message })).await.unwrap();
+        assert_eq!(answer["threadId"], *message);
+    };
+    for at in [0, 255, 256, 300, MESSAGES / 2, 10_100, MESSAGES - 1] {
+        find(&ids[at]).await;
+    }
+    world.clock.advance(Duration::from_millis(1));
+    publish(&world.runtime, &ann, &id, "behind").await;
+    find(&ids[10_200]).await;
+    // Of that time, and not there.
+    let nobodys = ids[0].as_str().unwrap().rsplit_once('-').map(|(most, _)| format!("{most}-000000000000"));
+    let refused = reply(&world, &ann, &id, json!({ "replyToId": nobodys })).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidParams);
+}
+
 #[tokio::test]
 async fn a_direct_channel_nobody_used_has_nothing_to_answer() {
     let world = World::new().await;

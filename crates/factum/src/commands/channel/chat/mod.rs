@@ -251,7 +251,9 @@ impl Room {
 
     fn line(&mut self, line: String) -> Result<()> {
         self.lines += 1;
-        if self.ended || line.trim().is_empty() {
+        // Who presses enter has nothing to say; in what a pipe brings an empty line is one, too.
+        let says_nothing = self.typist == Typist::Person && line.trim().is_empty();
+        if self.ended || says_nothing {
             return Ok(());
         }
         let said = if self.typist == Typist::Pipe { Said::Post(line.clone()) } else { Said::read(&line) };
