@@ -270,5 +270,7 @@ async fn a_stream_that_breaks_says_why() {
         assert!(items.message().await.unwrap().is_some());
     }
     world.state.runtime.begin_close();
-    assert!(items.message().await.unwrap().is_none(), "it ends with the server");
+    let end = told(&items.message().await.unwrap_err());
+    assert_eq!((end.status.as_str(), end.reason.as_str()), ("UNAVAILABLE", "UNAVAILABLE"), "the task goes on");
+    assert!(items.message().await.unwrap().is_none());
 }
