@@ -73,7 +73,8 @@ pub struct PeerCard {
 }
 
 impl PeerCard {
-    pub(super) fn read(json: Value, url: &str, signature: Signature) -> Result<Self, Failure> {
+    /// Reads a card that was found at `url`.
+    pub fn read(json: Value, url: &str, signature: Signature) -> Result<Self, Failure> {
         let Some(name) = json.get("name").and_then(Value::as_str) else {
             return Err(Failure::malformed("the agent card has no name"));
         };
