@@ -60,7 +60,7 @@ pub(super) async fn not_posted() -> Response {
 }
 
 /// Whoever asks below `/a2a/` speaks A2A: the answer is an error of A2A, in the version that the path is of.
-pub(crate) fn nothing_here(rest: &str) -> Response {
+fn nothing_here(rest: &str) -> Response {
     let dialect = if rest.starts_with("v1/") { Dialect::V0_3Http } else { Dialect::V1_0 };
     http_error(dialect, &not_here("there is nothing at this path; the agent card names what there is"))
 }

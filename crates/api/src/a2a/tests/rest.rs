@@ -7,7 +7,7 @@ const DOMAIN: &str = "a2a-protocol.org";
 
 #[tokio::test]
 async fn every_path_of_1_0() {
-    let world = World::open().await;
+    let world = World::guarded(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await;
     let config = json!({ "url": "https://example.com" });
     let get = json!({ "taskId": "t", "id": "c" });
     let sent = json!({
@@ -104,7 +104,7 @@ async fn answers_are_the_objects_themselves() {
 
 #[tokio::test]
 async fn every_path_of_0_3() {
-    let world = World::open().await;
+    let world = World::guarded(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await;
     let message = json!({ "request": { "message_id": "m", "role": "ROLE_USER", "content": [{ "text": "hi" }] } });
     let sent = world.ask("POST", "/a2a/v1/message:send", &[], Some(&message)).await;
     assert_eq!((sent.status, sent.header("content-type")), (200, Some("application/json")));
@@ -160,12 +160,9 @@ async fn other_methods_and_paths_are_refused() {
         let error = answer.json()["error"].clone();
         assert_eq!((&error["code"], &error["details"][0]["domain"]), (&json!(405), &json!(DOMAIN)), "{method} {path}");
     }
-    for (method, path) in [
-        ("GET", "/a2a/nothing"),
-        ("GET", "/a2a/tasks/t/other"),
-        ("GET", "/a2a/agents"),
-        ("POST", "/a2a/agents/"),
-    ] {
+    for (method, path) in
+        [("GET", "/a2a/nothing"), ("GET", "/a2a/tasks/t/other"), ("GET", "/a2a/agents"), ("POST", "/a2a/agents/")]
+    {
         let answer = world.ask(method, path, &[], None).await;
         let info = answer.json()["error"]["details"][0].clone();
         assert_eq!((answer.status, &info["domain"]), (404, &json!(DOMAIN)), "{method} {path}: {}", answer.text);
