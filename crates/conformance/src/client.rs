@@ -1,8 +1,8 @@
 //! Tests of a client: canonical payloads, read as the client of this project reads them.
 
-use a2a::{AgentCard, SendMessageResponse, StreamResponse, Task};
+use a2a::{SendMessageResponse, StreamResponse, Task};
 use anyhow::{Context, Result, bail};
-use factum_a2a::client::forgiven;
+use factum_a2a::client::{PeerCard, Signature, forgiven};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) fn parse(response: &ClientResponse) -> Result<Value> {
         "send_message" => reread::<SendMessageResponse>(carried),
         "send_streaming_message" | "subscribe_to_task" => reread::<StreamResponse>(carried),
         "get_task" | "cancel_task" => reread::<Task>(carried),
-        "get_agent_card" | "get_extended_agent_card" => reread::<AgentCard>(carried),
+        "get_agent_card" | "get_extended_agent_card" => card(carried),
         other => bail!("no client reads the answer of {other}"),
     }
 }
@@ -28,4 +28,14 @@ pub(crate) fn parse(response: &ClientResponse) -> Result<Value> {
 fn reread<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value> {
     let read: T = serde_json::from_value(value.clone()).context("the client cannot read it")?;
     Ok(serde_json::to_value(read)?)
+}
+
+/// A card as the client keeps it: as it was read, once what the client needs is there, with what the client takes it to offer.
+fn card(value: &Value) -> Result<Value> {
+    let card = PeerCard::read(value.clone(), "", Signature::Absent).context("the client cannot read it")?;
+    let offers_extended = card.capabilities.iter().any(|capability| capability == "extended_agent_card");
+    let mut kept = card.json;
+    kept["capabilities"]["streaming"] = card.streaming.into();
+    kept["capabilities"]["extendedAgentCard"] = offers_extended.into();
+    Ok(kept)
 }

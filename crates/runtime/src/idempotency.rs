@@ -120,6 +120,7 @@ impl Runtime {
         }
         let accept = Accept { command: C::NAME, keys, params_digest, held: Some(Arc::new(held)) };
         if let Some(output) = known {
+            caller.through.iter().for_each(|joining| joining.repeats());
             self.answered_also(caller, &accept, &output).await?;
             return Ok(Repeat::Known(output));
         }

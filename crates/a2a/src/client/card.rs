@@ -73,7 +73,8 @@ pub struct PeerCard {
 }
 
 impl PeerCard {
-    pub(super) fn read(json: Value, url: &str, signature: Signature) -> Result<Self, Failure> {
+    /// Reads a card that was found at `url`.
+    pub fn read(json: Value, url: &str, signature: Signature) -> Result<Self, Failure> {
         let Some(name) = json.get("name").and_then(Value::as_str) else {
             return Err(Failure::malformed("the agent card has no name"));
         };
@@ -101,7 +102,8 @@ impl PeerCard {
     }
 }
 
-/// The newest version first; within one, the card's own order. gRPC is used by peers that put it first, and otherwise where
+/// The newest version first; within one, the card's own order. But for 0.3, whose HTTP+JSON is written in two ways by those who
+/// offer it: its JSON-RPC is the one that all write alike. gRPC is used by peers that put it first, and otherwise where
 /// nothing else can be: its streams have no place to go on from.
 fn by_preference(offered: Vec<Interface>) -> Vec<Interface> {
     let preferred = offered.first().map(|first| first.binding);
@@ -116,7 +118,8 @@ fn by_preference(offered: Vec<Interface>) -> Vec<Interface> {
             interfaces.push(interface);
         }
     }
-    interfaces.sort_by_key(|interface| (rank(interface), std::cmp::Reverse(interface.spoken)));
+    let is_unsure = |it: &Interface| it.spoken != Spoken::V1_0 && it.binding == Binding::HttpJson;
+    interfaces.sort_by_key(|it| (rank(it), std::cmp::Reverse(it.spoken), is_unsure(it)));
     interfaces
 }
 
@@ -213,7 +216,7 @@ mod tests {
             { "url": "main", "transport": "HTTP+JSON" },
             { "url": "rpc", "transport": "JSONRPC" },
         ]});
-        let expected = [way("main", Binding::HttpJson, Spoken::V0_3), way("rpc", Binding::JsonRpc, Spoken::V0_3)];
+        let expected = [way("rpc", Binding::JsonRpc, Spoken::V0_3), way("main", Binding::HttpJson, Spoken::V0_3)];
         assert_eq!(ways(old), expected);
     }
 

@@ -8,6 +8,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 
 use super::operation::Operation;
+use super::spoken::Spoken;
 
 /// Why there is no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,6 +82,12 @@ impl Failure {
 
     pub(super) fn malformed(problem: impl Into<String>) -> Self {
         Self::Malformed { problem: cut(&problem.into()), may_have_arrived: true }
+    }
+
+    /// An operation that a version does not have. The peer is not asked.
+    pub(super) fn unknown(operation: Operation, spoken: Spoken) -> Self {
+        let message = format!("{operation:?} is not an operation of A2A {}", spoken.as_str());
+        Self::Refused { code: error_code::METHOD_NOT_FOUND, message }
     }
 
     /// A peer's error, whichever binding it came by. `reason` is that of its `ErrorInfo`.

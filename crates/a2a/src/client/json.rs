@@ -1,7 +1,8 @@
 //! What the two JSON bindings have in common: params as JSON, answers read into the types of 1.0, streams of events.
 
-use a2a::StreamResponse;
+use a2a::{StreamResponse, error_code};
 use factum_outbound::{Answer, Client, Request, Streaming};
+use http::StatusCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,15 +14,38 @@ use super::forgiving::forgiven;
 use super::native;
 use super::operation::Operation;
 use super::peer::{Around, unsendable};
+use super::rest::Subscribing;
 use super::spoken::Spoken;
 use super::updates::{PeerUpdate, PeerUpdates};
-use super::{april_2025, rest, rpc, v0_3};
+use super::{april_2025, rest, rpc, v0_3, v0_3_http};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Rpc,
     Rest,
+}
+
+/// How a request is worded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    New,
+    /// 0.3's JSON-RPC.
+    Old,
+    /// 0.3's protocol buffers.
+    Buffers,
+    April2025,
+}
+
+impl Words {
+    /// Of a version's JSON-RPC.
+    fn of(spoken: Spoken) -> Self {
+        match spoken {
+            Spoken::V1_0 => Self::New,
+            Spoken::V0_3 => Self::Old,
+            Spoken::April2025 => Self::April2025,
+        }
+    }
 }
 
 /// One call to a peer.
@@ -32,6 +56,7 @@ pub(super) struct Call<'a> {
     pub(super) form: Form,
     pub(super) operation: Operation,
     pub(super) around: Around<'a>,
+    pub(super) subscribing: &'a Subscribing,
 }
 
 impl Call<'_> {
@@ -41,14 +66,43 @@ impl Call<'_> {
         task_id: &str,
         params: &impl Serialize,
     ) -> Result<T, Failure> {
-        let answer = self.request(task_id, params)?.send().await?;
+        match self.answer_in(self.words(), task_id, params).await {
+            Err(failure) if self.is_worded_otherwise(&failure) => {
+                self.answer_in(Words::of(self.interface.spoken), task_id, params).await
+            }
+            answered => answered,
+        }
+    }
+
+    async fn answer_in<T: DeserializeOwned>(
+        &self,
+        words: Words,
+        task_id: &str,
+        params: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let answer = self.request(words, task_id, params)?.send().await?;
         read(self.result(&answer)?)
     }
 
     /// A stream, or what a peer that does not stream after all says: the one thing there is to say.
     pub(super) async fn updates(self, task_id: &str, params: &impl Serialize) -> Result<PeerUpdates, Failure> {
-        let request = self.request(task_id, params)?.header("Accept", "text/event-stream");
-        match request.stream().await? {
+        match self.updates_in(self.words(), task_id, params).await {
+            Err(failure) if self.is_worded_otherwise(&failure) => {
+                self.updates_in(Words::of(self.interface.spoken), task_id, params).await
+            }
+            streamed => streamed,
+        }
+    }
+
+    async fn updates_in(&self, words: Words, task_id: &str, params: &impl Serialize) -> Result<PeerUpdates, Failure> {
+        let ask = || self.request(words, task_id, params).map(|request| request.header("Accept", "text/event-stream"));
+        let method = self.subscribing.method();
+        let mut streaming = ask()?.stream().await?;
+        if self.is_by_another_method(&streaming) {
+            self.subscribing.is_not_by(&method);
+            streaming = ask()?.stream().await?;
+        }
+        match streaming {
             Streaming::Events(_, events) => {
                 let (form, operation, spoken) = (self.form, self.operation, self.interface.spoken);
                 Ok(PeerUpdates::events(*events, Reader { form, operation, spoken }))
@@ -60,17 +114,41 @@ impl Call<'_> {
         }
     }
 
-    fn request(&self, task_id: &str, params: &impl Serialize) -> Result<Request, Failure> {
+    /// The words that belong to the version and the binding.
+    fn words(&self) -> Words {
+        match (self.interface.spoken, self.form) {
+            (Spoken::V0_3, Form::Rest) => Words::Buffers,
+            (spoken, _) => Words::of(spoken),
+        }
+    }
+
+    /// Whether the peer takes the words of 0.3's JSON-RPC over HTTP+JSON as well: it does not know the params of its own. It
+    /// took nothing, so nothing is done twice.
+    fn is_worded_otherwise(&self, failure: &Failure) -> bool {
+        let invalid = matches!(failure, Failure::Refused { code: error_code::INVALID_PARAMS, .. });
+        invalid && self.operation.gives() && self.words() == Words::Buffers
+    }
+
+    /// Whether the peer takes subscriptions, and not by the method it was asked by.
+    fn is_by_another_method(&self, streaming: &Streaming) -> bool {
+        let refused = |answer: &Answer| answer.status == StatusCode::METHOD_NOT_ALLOWED;
+        let is_asked = self.form == Form::Rest && self.operation == Operation::Subscribe;
+        is_asked && matches!(streaming, Streaming::Answer(answer) if refused(answer))
+    }
+
+    fn request(&self, words: Words, task_id: &str, params: &impl Serialize) -> Result<Request, Failure> {
         let params = serde_json::to_value(params).map_err(|error| unsendable(&error.to_string()))?;
         let spoken = self.interface.spoken;
-        let params = match spoken {
-            Spoken::V1_0 => params,
-            Spoken::V0_3 => v0_3::params_to(self.operation, params),
-            Spoken::April2025 => april_2025::params_to(self.operation, params),
+        let params = match words {
+            Words::New => params,
+            Words::Old => v0_3::params_to(self.operation, params),
+            Words::Buffers => v0_3_http::params_to(self.operation, params),
+            Words::April2025 => april_2025::params_to(self.operation, params),
         };
+        let Self { client, interface, operation, .. } = *self;
         let request = match self.form {
-            Form::Rpc => rpc::request(self.client, self.interface, self.operation, params)?,
-            Form::Rest => rest::request(self.client, self.interface, self.operation, task_id, params)?,
+            Form::Rpc => rpc::request(client, interface, operation, params)?,
+            Form::Rest => rest::request(client, interface, operation, task_id, params, self.subscribing)?,
         };
         Ok(self.credential.on(self.around.on(request, spoken.version())))
     }

@@ -1,6 +1,7 @@
 //! A peer that was found: the operations, in the types of 1.0.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use a2a::{
     CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
@@ -13,6 +14,7 @@ use super::card::{Binding, Interface, PeerCard};
 use super::credential::Credential;
 use super::failure::Failure;
 use super::operation::Operation;
+use super::rest::Subscribing;
 use super::spoken::Spoken;
 use super::updates::PeerUpdates;
 use super::{grpc, json, native, v0_3};
@@ -22,18 +24,19 @@ use crate::version::Version;
 const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
 const LAST_EVENT_HEADER: &str = "Last-Event-ID";
 
-/// An agent elsewhere. Cheap to clone; clones share connections.
+/// An agent elsewhere. Cheap to clone; clones share connections, and what was found out about it.
 #[derive(Clone, Debug)]
 pub struct Peer {
     client: Client,
     credential: Credential,
     card: PeerCard,
     interface: Interface,
+    subscribing: Arc<Subscribing>,
 }
 
 impl Peer {
     pub(super) fn new(client: Client, credential: Credential, card: PeerCard, interface: Interface) -> Self {
-        Self { client, credential, card, interface }
+        Self { client, credential, card, interface, subscribing: Arc::default() }
     }
 
     pub fn card(&self) -> &PeerCard {
@@ -115,7 +118,8 @@ impl Peer {
 
     fn way<'a>(&'a self, operation: Operation, around: Around<'a>) -> Result<Way<'a>, Failure> {
         let (client, interface, credential) = (&self.client, &self.interface, &self.credential);
-        let json = |form| json::Call { client, interface, credential, form, operation, around };
+        let subscribing = &*self.subscribing;
+        let json = |form| json::Call { client, interface, credential, form, operation, around, subscribing };
         Ok(match interface.binding {
             Binding::JsonRpc => Way::Json(json(json::Form::Rpc)),
             Binding::HttpJson => Way::Json(json(json::Form::Rest)),

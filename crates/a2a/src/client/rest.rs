@@ -1,5 +1,7 @@
 //! The HTTP+JSON binding: an address for each operation, and errors by status and `ErrorInfo`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use a2a::{A2AError, reason_to_error_code};
 use factum_outbound::{Answer, Client, Request};
 use http::Method;
@@ -10,15 +12,38 @@ use super::failure::{Failure, cut};
 use super::operation::{Operation, escaped};
 use super::spoken::Spoken;
 
+/// Which method a peer takes subscriptions by: some servers know one, some the other. It shows when they are asked.
+#[derive(Debug, Default)]
+pub(super) struct Subscribing {
+    by_get: AtomicBool,
+}
+
+impl Subscribing {
+    pub(super) fn method(&self) -> Method {
+        if self.by_get.load(Ordering::Relaxed) { Method::GET } else { Method::POST }
+    }
+
+    /// It was asked by this one and does not take it: it is asked by the other one from now on.
+    pub(super) fn is_not_by(&self, method: &Method) {
+        self.by_get.store(*method == Method::POST, Ordering::Relaxed);
+    }
+}
+
 pub(super) fn request(
     client: &Client,
     interface: &Interface,
     operation: Operation,
     task_id: &str,
     params: Value,
+    subscribing: &Subscribing,
 ) -> Result<Request, Failure> {
+    // The older versions name a path for it and nothing that could be asked or answered.
+    if operation == Operation::List && interface.spoken != Spoken::V1_0 {
+        return Err(Failure::unknown(operation, interface.spoken));
+    }
     let base = interface.url.trim_end_matches('/');
     let (method, path) = operation.path(task_id);
+    let method = if operation == Operation::Subscribe { subscribing.method() } else { method };
     // 0.3 stands below `/v1`; a card may name it already or not.
     let prefix = match (interface.spoken, &interface.tenant) {
         (Spoken::V1_0, Some(tenant)) => format!("/{}", escaped(tenant)),

@@ -14,10 +14,7 @@ pub(super) fn request(
     operation: Operation,
     mut params: Value,
 ) -> Result<Request, Failure> {
-    let method = operation.method(interface.spoken).ok_or_else(|| Failure::Refused {
-        code: a2a::error_code::METHOD_NOT_FOUND,
-        message: format!("{operation:?} is not an operation of A2A {}", interface.spoken.as_str()),
-    })?;
+    let method = operation.method(interface.spoken).ok_or_else(|| Failure::unknown(operation, interface.spoken))?;
     if let (Some(tenant), Some(params)) = (&interface.tenant, params.as_object_mut()) {
         params.insert("tenant".to_owned(), tenant.as_str().into());
     }

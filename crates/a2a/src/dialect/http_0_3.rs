@@ -26,9 +26,10 @@ pub(super) fn write(outcome: &Outcome) -> Value {
             "totalSize": page.total_size,
         }),
         Outcome::PushConfig(config) => named_config(config),
-        Outcome::PushConfigs(configs) => {
-            json!({ "configs": configs.configs.iter().map(named_config).collect::<Vec<_>>() })
-        }
+        Outcome::PushConfigs(page) => without_nulls(json!({
+            "configs": page.configs.iter().map(named_config).collect::<Vec<_>>(),
+            "nextPageToken": page.next_page_token,
+        })),
         Outcome::Card(agent) => card::v0_3_http(agent),
         Outcome::Deleted | Outcome::Updates(_) => json!({}),
     }

@@ -182,7 +182,7 @@ impl TaskView {
             }
             Fact::ChannelMessage(fact) if fact.direction == Direction::Inbound => {
                 // What the agent said before it stands before it.
-                self.history.extend(self.status_message.take());
+                self.is_past();
                 self.said(event, &fact.parts);
                 self.generation += 1;
                 Vec::new()
@@ -208,11 +208,19 @@ impl TaskView {
     /// A new status; the message of the one before becomes a part of the conversation.
     fn status(&mut self, state: TaskState, message: Option<Message>, at: Timestamp) -> Vec<Shown> {
         let at = time(at);
-        self.history.extend(self.status_message.take());
+        self.is_past();
         self.state = state.clone();
         self.status_message.clone_from(&message);
         self.status_at = at;
         vec![Shown::Status { state, message, at }]
+    }
+
+    /// The message of the status is over: it becomes a part of the conversation, where it says anything.
+    fn is_past(&mut self) {
+        let says = |message: &Message| {
+            message.parts.iter().any(|part| part.as_text().is_none_or(|text| !text.trim().is_empty()))
+        };
+        self.history.extend(self.status_message.take().filter(says));
     }
 
     fn said(&mut self, event: &Event, input: &[Input]) {

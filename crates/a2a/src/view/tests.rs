@@ -244,6 +244,23 @@ fn the_conversation_is_in_the_order_it_was_had() {
     assert_eq!(said, ["hello", "the worker is gone", "are you there?"]);
 }
 
+/// A question without words is asked by the state alone. There is nothing of it to remember.
+#[test]
+fn what_says_nothing_is_no_part_of_the_conversation() {
+    let mut log = Log::new();
+    let mut asks = |action: &str, payload: Value| {
+        let shown = log.tell(json!({ "turn_id": "u", "action_id": action }), "action.required", payload);
+        assert_eq!(shown.len(), 1, "it is asked all the same");
+        log.resolved(action);
+    };
+    asks("empty", json!({ "action_type": "input", "prompt": "", "on_timeout": "wait" }));
+    asks("blank", json!({ "action_type": "input", "prompt": " \n", "on_timeout": "wait" }));
+    let decisions = ["allow", "deny"];
+    asks("data", json!({ "action_type": "review", "prompt": "", "decisions": decisions, "on_timeout": "wait" }));
+    let kept: Vec<usize> = log.view.history.iter().map(|message| message.parts.len()).collect();
+    assert_eq!(kept, [1, 2], "what is no text says something");
+}
+
 /// Whoever asks its peers for help asks for what they need, too.
 #[test]
 fn what_a_peer_asks_that_its_turn_gave_work_to_is_asked_here() {

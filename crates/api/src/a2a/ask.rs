@@ -77,7 +77,7 @@ impl<H: Host> Ask<'_, H> {
         if name.is_push() && !options.push_notifications {
             return Err(no_push());
         }
-        if name == Name::ExtendedCard && !options.extended_card {
+        if name == Name::ExtendedCard && !card::offers_extended(self.state) {
             // 1.0 keeps the error of 0.3 for agents that promise a card and have none (§3.3.4).
             return Err(match dialect {
                 Dialect::V1_0 => A2AError::unsupported_operation("this agent has no extended card"),

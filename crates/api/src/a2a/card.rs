@@ -147,10 +147,16 @@ fn public(state: &State, agent: &str, base_url: &str) -> Card {
         accepts: state.runtime.agents().get(agent).map(|agent| agent.accepts.clone()).unwrap_or_default(),
         scopes: (!state.dev).then(|| SCOPES.map(|scope| scope.as_str().to_owned()).to_vec()),
         push_notifications: options.push_notifications,
-        extended: options.extended_card,
+        extended: offers_extended(state),
         required_extensions: options.required_extensions.clone(),
         tenant: None,
     }
+}
+
+/// Whether there is an extended card. It is for those who were let in by a credential (§13.3), so where none is asked for nobody
+/// is offered it.
+pub(super) fn offers_extended(state: &State) -> bool {
+    state.a2a.options.extended_card && !state.dev
 }
 
 /// The extended card: what a caller may know besides, which is every agent there is and what to give as tenant. Where it says

@@ -10,6 +10,7 @@ use a2a_pb::proto;
 use a2a_pb::proto::a2a_service_server::{A2aService, A2aServiceServer};
 use factum_a2a::server::{Sent, Updates};
 use factum_a2a::{Dialect, Kind, Name, Operation, Outcome, Version, invalid_field, refused};
+use factum_model::Refusal;
 use factum_model::peer::Transport::Grpc;
 use futures::{Stream, StreamExt};
 use http::HeaderMap;
@@ -145,10 +146,11 @@ impl Following {
             return None;
         }
         let closing = self.state.runtime.closing();
+        // An end that is no error would say that there is nothing more to come.
         let next = async {
             tokio::select! {
                 biased;
-                () = closing.cancelled() => None,
+                () = closing.cancelled() => Some(Err(refused(&closed()))),
                 update = self.updates.next() => update,
             }
         };
@@ -164,6 +166,11 @@ impl Following {
         self.ended = true;
         Some(Err(grpc_status(&error)))
     }
+}
+
+/// What a stream ends with when the server does: its caller goes on with the task elsewhere, or later.
+fn closed() -> Refusal {
+    Refusal::unavailable("the server is shutting down; subscribe to the task again").with("cause", "closing")
 }
 
 /// Checks what the conversion would hide: a message that is not there would become an empty one, and so would a part.

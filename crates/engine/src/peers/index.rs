@@ -50,7 +50,7 @@ pub mod keys {
         Some((reader.text()?.to_owned(), reader.text()?.parse().ok()?))
     }
 
-    /// There while a channel that decides follows a session.
+    /// There while a channel that decides follows a session, and while one that was asked in it has not heard how that came out.
     pub fn decider(account: &str, session_id: &SessionId, channel_id: &ChannelId) -> Vec<u8> {
         Key::table("peer_decider").text(account).text(session_id.as_str()).text(channel_id.as_str()).into_bytes()
     }
@@ -104,9 +104,7 @@ fn rows(peer: &Peer) -> BTreeMap<Vec<u8>, Vec<u8>> {
     if peer.state == ChannelState::Connected {
         rows.insert(keys::connected(&peer.account, &peer.channel_id), Vec::new());
     }
-    if peer.decides() {
-        let decider = |session_id| (keys::decider(&peer.account, session_id, &peer.channel_id), Vec::new());
-        rows.extend(peer.sessions.keys().map(decider));
-    }
+    let decider = |session_id| (keys::decider(&peer.account, &session_id, &peer.channel_id), Vec::new());
+    rows.extend(peer.bridged_with().into_iter().map(decider));
     rows
 }

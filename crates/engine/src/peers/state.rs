@@ -99,6 +99,18 @@ impl Peer {
         let open = self.bridge.iter().filter(|bridged| bridged.entry.decision.is_none());
         open.filter_map(|bridged| bridged.entry.session_id.clone()).collect()
     }
+
+    /// The sessions whose questions are brought to it: those that it decides in, and those that it was asked about before. It
+    /// hears how that came out, whatever it follows and whatever it decides by then.
+    pub fn bridged_with(&self) -> BTreeSet<SessionId> {
+        let decided = self.sessions.keys().filter(|session_id| self.decides_in(session_id)).cloned();
+        self.asked_about().into_iter().chain(decided).collect()
+    }
+
+    /// Whether it is asked what anybody may decide in a session.
+    pub fn decides_in(&self, session_id: &SessionId) -> bool {
+        self.decides() && self.sessions.contains_key(session_id)
+    }
 }
 
 impl PeerState {

@@ -259,9 +259,10 @@ impl Follow for Following {
             let view = match update.response {
                 StreamResponse::Task(task) => Some(view::of_task(&self.peer, &task)),
                 StreamResponse::StatusUpdate(update) => Some(view::of_update(&self.peer, &update)),
-                // A piece of an artifact is nothing to keep; the whole is read when the task is done.
+                // A piece of an artifact is nothing to keep, and the first one is a piece unless it says that it is the last; the
+                // whole is read when the task is done.
                 StreamResponse::ArtifactUpdate(update) => {
-                    let whole = update.append != Some(true) && update.last_chunk != Some(false);
+                    let whole = update.append != Some(true) && update.last_chunk == Some(true);
                     let artifacts = vec![view::artifact(&update.artifact)];
                     self.status.clone().filter(|_| whole).map(|status| PeerView { artifacts, whole: false, ..status })
                 }

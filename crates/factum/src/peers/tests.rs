@@ -228,15 +228,20 @@ async fn questions_without_an_id_are_told_apart_by_their_time() {
 #[tokio::test]
 async fn a_stream_tells_states_and_whole_artifacts_and_where_to_go_on() {
     fn script(_: &str, _: &Value) -> Says {
-        let artifact = |id: &str, append: bool| {
-            json!({ "artifactUpdate": { "taskId": "r1", "contextId": "c1", "append": append,
-                "artifact": { "artifactId": id, "name": "numbers", "parts": [{ "text": "1 2 3" }] } } })
+        let artifact = |id: &str, more: Value| {
+            let mut update = json!({ "taskId": "r1", "contextId": "c1",
+                "artifact": { "artifactId": id, "name": "numbers", "parts": [{ "text": "1 2 3" }] } });
+            update.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+            json!({ "artifactUpdate": update })
         };
         let question = json!({ "messageId": "q1", "role": "ROLE_AGENT", "parts": [{ "text": "up?" }] });
         Says::Stream(vec![
             json!({ "task": task("TASK_STATE_WORKING") }),
-            artifact("a1", false),
-            artifact("a1", true),
+            artifact("a0", json!({})),
+            artifact("a0", json!({ "append": false, "lastChunk": false })),
+            artifact("a0", json!({ "append": true })),
+            artifact("a0", json!({ "append": true, "lastChunk": true })),
+            artifact("a1", json!({ "append": false, "lastChunk": true })),
             json!({ "statusUpdate": { "taskId": "r1", "contextId": "c1",
                 "status": { "state": "TASK_STATE_INPUT_REQUIRED", "message": question } } }),
         ])
@@ -247,10 +252,11 @@ async fn a_stream_tells_states_and_whole_artifacts_and_where_to_go_on() {
     assert_eq!((first.recovery, first.whole), (PeerRecovery::Running, true));
     let second = stream.next().await.unwrap().unwrap();
     let content = ArtifactContent::Bytes { media_type: "text/plain; charset=utf-8".to_owned(), bytes: "1 2 3".into() };
-    assert_eq!((&second.artifacts[0].content, second.whole), (&content, false));
+    let artifact = (second.artifacts[0].remote_id.as_str(), &second.artifacts[0].content, second.whole);
+    assert_eq!(artifact, ("a1", &content, false), "what is streamed in pieces is not kept piece by piece");
     let third = stream.next().await.unwrap().unwrap();
     assert_eq!((third.recovery, third.question.as_deref()), (PeerRecovery::WaitingInput, Some("q1")));
-    assert_eq!((third.message.as_deref(), stream.position().as_deref()), (Some("up?"), Some("4")));
+    assert_eq!((third.message.as_deref(), stream.position().as_deref()), (Some("up?"), Some("7")));
     assert_eq!(stream.next().await.unwrap(), None);
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::access::serve;
 use crate::support::*;
 
 /// A server that takes five requests of a principal, and then hardly any.
@@ -159,12 +160,14 @@ async fn whom_a_request_is_for_is_known_over_http_2() {
     let old = get("/.well-known/agent.json", "").await;
     assert_eq!(old["url"], format!("{here}/a2a"), "{old}");
 
-    // An empty message of gRPC: not compressed, no bytes.
+    // An empty message of gRPC: not compressed, no bytes. Only who brings a credential gets this card.
+    let (_keyed_dir, keyed, admin) = serve().await;
     let path = "/lf.a2a.v1.A2AService/GetExtendedAgentCard";
-    let call = client.post(server.url(path)).header("content-type", "application/grpc").header("te", "trailers");
-    let answer = call.body(vec![0_u8; 5]).send().await.unwrap().bytes().await.unwrap();
+    let call = client.post(keyed.url(path)).header("content-type", "application/grpc").header("te", "trailers");
+    let answer = call.bearer_auth(admin).body(vec![0_u8; 5]).send().await.unwrap().bytes().await.unwrap();
     let text = String::from_utf8_lossy(&answer);
-    assert!(text.contains(&format!("{here}/a2a")) && !text.contains("localhost:80"), "{text}");
+    let there = format!("http://{}/a2a", keyed.address());
+    assert!(text.contains(&there) && !text.contains("localhost:80"), "{text}");
 
     // Another name for this address, as a page of another site would have its visitor's browser use.
     let client =

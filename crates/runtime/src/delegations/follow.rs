@@ -24,8 +24,12 @@ impl Drive {
             Ok(Some(stream)) => self.read(delegate, delegation, &remote, stream).await,
             Ok(None) => self.poll(delegate, delegation, &remote).await,
             // A task that ended takes no subscription, and one that cannot be followed can be looked at: how it stands says more.
+            // A server that has nothing to stream just now says that it knows no such task, too.
             Err(
-                Trouble::Refused { .. } | Trouble::Malformed { .. } | Trouble::Network { may_have_arrived: true, .. },
+                Trouble::Refused { .. }
+                | Trouble::Missing { .. }
+                | Trouble::Malformed { .. }
+                | Trouble::Network { may_have_arrived: true, .. },
             ) => self.poll(delegate, delegation, &remote).await,
             Err(trouble) => self.troubled(trouble, Connected::Yes).await,
         }
@@ -46,7 +50,8 @@ impl Drive {
         match ended {
             Ended::Elsewhere => Ok(()),
             Ended::Asked => self.confirm(delegate, delegation, remote).await,
-            Ended::Over => self.poll(delegate, delegation, remote).await,
+            // That there is no such task is believed of a look alone.
+            Ended::Over | Ended::Troubled(Trouble::Missing { .. }) => self.poll(delegate, delegation, remote).await,
             // It would be as unreadable the next time.
             Ended::Troubled(Trouble::Malformed { problem, .. }) => {
                 tracing::warn!(

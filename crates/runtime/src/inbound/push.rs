@@ -5,7 +5,7 @@ use factum_engine::peers::PushAhead;
 use factum_engine::session::SessionState;
 use factum_engine::session::push::{NewPushConfig, PushConfig, delete_push_config, keys, set_push_config};
 use factum_engine::session::tasks::inbound::InboundRow;
-use factum_engine::{Context, Decision};
+use factum_engine::{Context, Decision, digest_of};
 use factum_model::Refusal;
 use factum_model::commands::SubmitTurn;
 use factum_model::registry::Scope;
@@ -37,6 +37,12 @@ pub struct PushTarget {
 }
 
 impl PushTarget {
+    /// What makes it the same as another, secrets included. It tells none of them.
+    pub(super) fn digest(&self) -> String {
+        let plain = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+        digest_of(&json!([self.config_id, self.url, self.scheme, plain(&self.token), plain(&self.credentials)]))
+    }
+
     pub(super) fn new_config<'a>(
         &'a self,
         config_id: &'a str,

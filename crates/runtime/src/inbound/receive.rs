@@ -255,13 +255,17 @@ impl PeerMessage {
         self.agent.as_ref().is_none_or(|agent| row.is_of(agent))
     }
 
-    /// What makes a repeat the same message.
+    /// What makes a repeat the same message: all that it says, and where it wants to be told. Not its id, which some have made
+    /// anew for each time a message is sent.
     fn digest(&self) -> Result<String, Refusal> {
         if self.idempotency_key.is_none() {
             return Ok(String::new());
         }
         let ids = (&self.task_id, &self.own_task_id, &self.context_id);
-        let same = serde_json::to_value((COMMAND, &self.agent, ids, &self.input, &self.metadata));
+        let mut message = self.message.clone();
+        message.remove("message_id");
+        let push = self.push.as_ref().map(PushTarget::digest);
+        let same = serde_json::to_value((COMMAND, &self.agent, ids, &self.input, &message, &self.metadata, push));
         let same = same.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok(factum_engine::digest_of(&same))
     }

@@ -38,6 +38,15 @@ impl Runtime {
         self.spawn(async move { runtime.bridge_all(&account, &[session_id]).await });
     }
 
+    /// Asks and tells a channel that comes back, in the background: whatever opened or closed while nobody could bring it there.
+    pub(super) fn bridge_back(&self, account: &Arc<str>, sessions: Vec<SessionId>) {
+        if sessions.is_empty() {
+            return;
+        }
+        let (runtime, account) = (self.clone(), account.clone());
+        self.spawn(async move { runtime.bridge_all(&account, &sessions).await });
+    }
+
     /// Asks and tells now. What fails is tried again when the channel comes back.
     pub(crate) async fn bridge_all(&self, account: &Arc<str>, sessions: &[SessionId]) {
         for session_id in sessions {
@@ -81,9 +90,10 @@ impl Runtime {
             let bridge = state.peer.iter().flat_map(|peer| &peer.bridge);
             let here = bridge.filter(|bridged| bridged.entry.session_id.as_ref() == Some(session_id));
             let asked: Vec<_> = here.map(|it| (it.entry.action_id.clone(), it.entry.decision.is_none())).collect();
-            Ok((asked, state.peer.as_ref().is_some_and(|peer| peer.closed)))
+            let peer = state.peer.as_ref();
+            Ok((asked, peer.is_some_and(|peer| peer.closed), peer.is_some_and(|peer| peer.decides_in(session_id))))
         };
-        let ((asked, closed), _) = self.look(account, channel_id, asked).await?;
+        let ((asked, closed, decides), _) = self.look(account, channel_id, asked).await?;
         if closed {
             self.refuse_what_it_decides(account, session_id, channel_id, questions, alone).await?;
         }
@@ -93,7 +103,7 @@ impl Runtime {
         let known = |question: &Question| {
             asked.iter().any(|(action_id, _)| Some(action_id) == question.scope.action_id.as_ref())
         };
-        let theirs = |decided: &Option<ChannelId>| decided.as_ref().is_none_or(|decided| decided == channel_id);
+        let theirs = |decided: &Option<ChannelId>| decided.as_ref().map_or(decides, |decided| decided == channel_id);
         for (question, _) in questions.iter().filter(|(question, decided)| theirs(decided) && !known(question)) {
             self.on_channel(account, channel_id, alone, |state, context| forward_permission(state, question, context))
                 .await?;

@@ -23,13 +23,12 @@ impl Handle<ReconnectChannel> for Runtime {
         let own = |state: &PeerState| {
             let peer = own_peer(state, caller)?;
             let derived = peer.derived().is_some().then(|| peer.clone());
-            Ok((peer.sessions.keys().cloned().collect::<Vec<SessionId>>(), peer.decides(), derived))
+            let bridged: Vec<SessionId> = peer.bridged_with().into_iter().collect();
+            Ok((peer.sessions.keys().cloned().collect::<Vec<SessionId>>(), bridged, derived))
         };
-        let ((sessions, decides, derived), _) = self.look(&caller.account, channel_id, own).await?;
-        if decides {
-            // What opened or closed while nobody bridged it, because of a crash, is in the snapshot too.
-            self.bridge_all(&caller.account, &sessions).await;
-        }
+        let ((sessions, bridged, derived), _) = self.look(&caller.account, channel_id, own).await?;
+        // What opened or closed while nobody bridged it, because of a crash, is in the snapshot too.
+        self.bridge_all(&caller.account, &bridged).await;
         let heads = self.heads(&caller.account, sessions).await?;
         let told = match &derived {
             Some(peer) => self.told_by_sessions(&caller.account, peer).await?,

@@ -43,7 +43,8 @@ impl Runtime {
         for row in shown(rows) {
             let before = row.first_sequence.saturating_sub(1);
             since.entry(row.session_id.clone()).and_modify(|since| *since = before.min(*since)).or_insert(before);
-            if row.status == TaskStatus::WaitingPermission {
+            // Its client is shown the oldest question, and what it is asked permission for may be behind that.
+            if matches!(row.status, TaskStatus::WaitingInput | TaskStatus::WaitingPermission) {
                 let asked = |state: &SessionState| Ok(asked_of_client(state, &row.task_id));
                 found
                     .permission_bridge

@@ -72,9 +72,10 @@ impl Runtime {
         let own = |state: &PeerState| {
             let peer = own_peer(state, caller)?;
             let streams = peer.streams().map(|(stream, cursor)| (stream.to_owned(), cursor));
-            Ok((streams.collect::<BTreeMap<String, Cursor>>(), state.sequence))
+            let bridged: Vec<SessionId> = peer.bridged_with().into_iter().collect();
+            Ok((streams.collect::<BTreeMap<String, Cursor>>(), bridged, state.sequence))
         };
-        let ((known, own_head), _) = self.look(&caller.account, channel_id, own).await?;
+        let ((known, bridged, own_head), _) = self.look(&caller.account, channel_id, own).await?;
         let sessions: Vec<SessionId> = known.keys().filter_map(|stream| stream.parse().ok()).collect();
         let heads = self.heads(&caller.account, sessions.iter().cloned()).await?;
         let mut places: BTreeMap<String, u64> = known.iter().map(|(name, at)| (name.clone(), at.position)).collect();
@@ -93,6 +94,7 @@ impl Runtime {
             }
         }
         let connected = self.connect(caller, channel_id).await?;
+        self.bridge_back(&caller.account, bridged);
         let place = |stream: &str| places.get(stream).copied().unwrap_or(0);
         let own = self.follow(&caller.account, channel_id, place(OWN_STREAM)).await?;
         let mut followed = Vec::with_capacity(sessions.len());

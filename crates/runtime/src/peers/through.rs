@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use factum_engine::peers::{PeerState, join_sessions};
 use factum_engine::{Context, Through};
@@ -25,6 +26,8 @@ pub(crate) struct Joining {
     sessions_max: usize,
     /// With the sequence before the first fact that came through the channel.
     changed: Mutex<BTreeMap<SessionId, u64>>,
+    /// The command was carried out before, and is answered as it was then.
+    repeated: AtomicBool,
 }
 
 impl Joining {
@@ -38,6 +41,22 @@ impl Joining {
         if events.is_empty() {
             return Ok(());
         }
+        self.take_up(session_id, before)?;
+        for event in events {
+            // The channel of an action is the one that decides it, which is not said by whoever caused it.
+            if event.scope.channel_id.is_none() && !matches!(event.fact, Fact::ActionRequired(_)) {
+                event.scope.channel_id = Some(self.through.channel_id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// The command changes nothing: what it asks for was done before.
+    pub(crate) fn repeats(&self) {
+        self.repeated.store(true, Ordering::Relaxed);
+    }
+
+    fn take_up(&self, session_id: &SessionId, before: u64) -> Result<(), Refusal> {
         let mut changed = self.changed.lock();
         if !self.followed.contains(session_id) && !changed.contains_key(session_id) {
             let new = changed.keys().filter(|changed| !self.followed.contains(*changed)).count() + 1;
@@ -47,12 +66,6 @@ impl Joining {
             }
         }
         changed.entry(session_id.clone()).or_insert(before);
-        for event in events {
-            // The channel of an action is the one that decides it, which is not said by whoever caused it.
-            if event.scope.channel_id.is_none() && !matches!(event.fact, Fact::ActionRequired(_)) {
-                event.scope.channel_id = Some(self.through.channel_id.clone());
-            }
-        }
         Ok(())
     }
 }
@@ -88,18 +101,19 @@ impl Runtime {
                 followed: peer.sessions.keys().cloned().collect(),
                 sessions_max,
                 changed: Mutex::default(),
+                repeated: AtomicBool::default(),
             })
         };
         Ok(self.look(&caller.account, channel_id, own).await?.0)
     }
 
     /// Lets the channel follow what the command changed. A repeat changed nothing, but its first try may have been cut off
-    /// before this, so the session it names is followed as well.
+    /// before this, so the session it names is followed as well, where there is room for it.
     async fn join(&self, caller: &Caller, joining: &Joining, named: Option<SessionId>) -> Result<(), Refusal> {
-        let mut since = std::mem::take(&mut *joining.changed.lock());
-        if let Some(named) = named {
-            since.entry(named).or_insert(0);
+        if let Some(named) = named.filter(|_| joining.repeated.load(Ordering::Relaxed)) {
+            joining.take_up(&named, 0)?;
         }
+        let mut since = std::mem::take(&mut *joining.changed.lock());
         let changed: Vec<SessionId> = since.keys().cloned().collect();
         since.retain(|session_id, _| !joining.followed.contains(session_id));
         let channel_id = &joining.through.channel_id;

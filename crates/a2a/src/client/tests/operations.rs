@@ -4,7 +4,8 @@ use a2a::{
     ListTasksRequest, Message, Part, Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse,
     StreamResponse, TaskState,
 };
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::super::{Failure, PeerUpdates};
@@ -117,9 +118,31 @@ fn rest_1_0(asked: &Asked, address: std::net::SocketAddr) -> Response {
     }
 }
 
+/// As the protocol buffers of 0.3 have it.
 fn rest_0_3(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    let parts = &asked.body["message"]["content"];
     match (asked.method.as_str(), asked.path.as_str()) {
         (_, CARD) => card(address, "/a2a", "HTTP+JSON", "0.3"),
+        ("POST", "/a2a/v1/message:send" | "/a2a/v1/message:stream") if *parts != json!([{ "text": "hello" }]) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "cannot be parsed").into_response()
+        }
+        ("POST", "/a2a/v1/message:send") => json_of(json!({ "task": new_task("TASK_STATE_WORKING") })),
+        ("POST", "/a2a/v1/message:stream") | ("GET", "/a2a/v1/tasks/t%201:subscribe") => events(&new_stream()),
+        (_, "/a2a/v1/tasks/t%201:subscribe") => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        ("GET", "/a2a/v1/tasks/t%201?historyLength=3") => json_of(new_task("TASK_STATE_WORKING")),
+        ("POST", "/a2a/v1/tasks/t%201:cancel") => json_of(new_task("TASK_STATE_CANCELLED")),
+        _ => not_found(),
+    }
+}
+
+/// In the words of JSON-RPC, as JavaScript's server had it for a while.
+fn plain_0_3(asked: &Asked, address: std::net::SocketAddr) -> Response {
+    match (asked.method.as_str(), asked.path.as_str()) {
+        (_, CARD) => card(address, "/a2a", "HTTP+JSON", "0.3"),
+        ("POST", "/a2a/v1/message:send" | "/a2a/v1/message:stream") if !asked.body["message"]["parts"].is_array() => {
+            let refusal = json!({ "code": -32602, "message": "message.parts must be an array" });
+            (StatusCode::BAD_REQUEST, refusal.to_string()).into_response()
+        }
         ("POST", "/a2a/v1/message:send") => json_of(old_task("working")),
         ("POST", "/a2a/v1/message:stream" | "/a2a/v1/tasks/t%201:subscribe") => events(&old_stream()),
         ("GET", "/a2a/v1/tasks/t%201?historyLength=3") => json_of(old_task("working")),
@@ -143,11 +166,12 @@ pub(super) async fn states(mut updates: PeerUpdates) -> Vec<(Option<String>, Tas
 
 #[tokio::test]
 async fn every_operation_works_in_every_version_and_binding() {
-    let ways: [(&str, super::fake::Answering); 5] = [
+    let ways: [(&str, super::fake::Answering); 6] = [
         ("rpc 1.0", rpc_1_0),
         ("rpc 0.3", rpc_0_3),
         ("rest 1.0", rest_1_0),
         ("rest 0.3", rest_0_3),
+        ("plain rest 0.3", plain_0_3),
         ("rpc of april", rpc_april),
     ];
     for (way, answering) in ways {
@@ -167,7 +191,8 @@ async fn every_operation_works_in_every_version_and_binding() {
         let version = if april { "" } else { &way[way.len() - 3..] };
         assert_eq!(asked.header("A2A-Version"), version, "{way}");
         let params = if way.starts_with("rpc") { &asked.body["params"] } else { &asked.body };
-        assert_eq!(params["message"]["role"], if old { "user" } else { "ROLE_USER" }, "{way}");
+        let role = if old && way != "rest 0.3" { "user" } else { "ROLE_USER" };
+        assert_eq!(params["message"]["role"], role, "{way}");
         assert_eq!(if april { &params["id"] } else { &params["message"]["messageId"] }, "m1", "{way}");
 
         let expected = [(Some("1".to_owned()), TaskState::Working), (Some("2".to_owned()), TaskState::Completed)];
@@ -179,13 +204,48 @@ async fn every_operation_works_in_every_version_and_binding() {
 
         let native = peer.native_status(&TaskState::Working, None);
         assert_eq!(native, if old { "working" } else { "TASK_STATE_WORKING" }, "{way}");
+        let before = fake.asked().len();
         let listed = peer.list(list_of("c1")).await;
         if old {
             assert!(matches!(listed, Err(Failure::Refused { .. })), "{way}: {listed:?}");
+            assert_eq!(fake.asked().len(), before, "{way}: what it does not have is not asked for");
         } else {
             assert_eq!(listed.unwrap().tasks.len(), 1, "{way}");
         }
     }
+}
+
+/// Some servers take subscriptions by POST and some by GET. Which one it is is found out once.
+#[tokio::test]
+async fn a_subscription_is_asked_for_by_the_method_that_the_peer_takes() {
+    fn by_get(asked: &Asked, address: std::net::SocketAddr) -> Response {
+        match (asked.method.as_str(), asked.path.as_str()) {
+            (_, CARD) => card(address, "/a2a", "HTTP+JSON", "1.0"),
+            ("GET", "/a2a/tasks/t%201:subscribe") => events(&new_stream()),
+            _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        }
+    }
+    let fake = Fake::start(by_get).await;
+    let peer = fake.discover().await.unwrap();
+    for peer in [peer.clone(), peer] {
+        assert_eq!(states(peer.subscribe("t 1", Some("7")).await.unwrap()).await.len(), 2);
+    }
+    let asked = fake.asked();
+    let methods: Vec<&str> = asked.iter().skip(1).map(|asked| asked.method.as_str()).collect();
+    assert_eq!(methods, ["POST", "GET", "GET"]);
+    assert!(asked.iter().skip(1).all(|asked| asked.header("Last-Event-ID") == "7"));
+}
+
+#[tokio::test]
+async fn a_peer_that_takes_no_subscription_is_asked_twice_and_no_more() {
+    let fake = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/a2a", "HTTP+JSON", "1.0"),
+        _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    })
+    .await;
+    let failure = fake.discover().await.unwrap().subscribe("t 1", None).await.err();
+    assert!(matches!(failure, Some(Failure::Malformed { .. })), "{failure:?}");
+    assert_eq!(fake.asked().len(), 3);
 }
 
 #[tokio::test]

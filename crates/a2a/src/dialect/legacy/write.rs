@@ -108,11 +108,14 @@ impl Fields {
         self.task(&Task { id, context_id, status, artifacts: None, history: None, metadata: None })
     }
 
+    /// The status first, as a stream begins, unless it is final: nobody reads what comes behind that.
     fn task_in_parts(self, task: &Task) -> Vec<Value> {
-        let status =
-            json!({ "id": task.id, "status": self.status(&task.status), "final": is_final(&task.status.state) });
+        let is_final = is_final(&task.status.state);
+        let status = json!({ "id": task.id, "status": self.status(&task.status), "final": is_final });
         let artifact = |(at, artifact)| json!({ "id": task.id, "artifact": self.artifact(artifact, at) });
-        std::iter::once(status).chain(task.artifacts.iter().flatten().enumerate().map(artifact)).collect()
+        let mut items: Vec<Value> = task.artifacts.iter().flatten().enumerate().map(artifact).collect();
+        items.insert(if is_final { items.len() } else { 0 }, status);
+        items
     }
 
     fn task_in_parts_of(self, message: &Message) -> Vec<Value> {

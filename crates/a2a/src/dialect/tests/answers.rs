@@ -246,6 +246,13 @@ fn streams_in_every_dialect() {
             json!({ "id": "t", "status": { "state": "completed" }, "final": true }),
         ]
     );
+    // Readers of April 2025 stop at what is final, so it is the last.
+    for (state, order) in [(TaskState::Working, ["status", "artifact"]), (TaskState::Completed, ["artifact", "status"])]
+    {
+        let items = StreamWriter::new(Dialect::April2025).write(&StreamResponse::Task(task(state)));
+        let items: Vec<Value> = items.iter().map(|item| serde_json::from_slice(item).unwrap()).collect();
+        assert!(items.iter().zip(order).all(|(item, name)| item.get(name).is_some()), "{items:?}");
+    }
     let http = all(Dialect::V0_3Http);
     assert_eq!(
         http[0]["task"]["artifacts"][0]["parts"],
@@ -285,12 +292,15 @@ fn push_configurations_in_every_dialect() {
     for (dialect, expected) in table {
         assert_eq!(written(dialect, &Outcome::PushConfig(config.clone())), expected, "{dialect:?}");
     }
-    let list = || {
+    let list = |next_page_token| {
         Outcome::PushConfigs(a2a::ListTaskPushNotificationConfigsResponse {
             configs: vec![config.clone()],
-            next_page_token: None,
+            next_page_token,
         })
     };
-    assert_eq!(written(Dialect::V0_3, &list()), json!([{ "taskId": "t", "pushNotificationConfig": nested }]));
-    assert_eq!(written(Dialect::V0_3Http, &list())["configs"][0]["name"], "tasks/t/pushNotificationConfigs/c");
+    assert_eq!(written(Dialect::V0_3, &list(None)), json!([{ "taskId": "t", "pushNotificationConfig": nested }]));
+    let named = json!([{ "name": "tasks/t/pushNotificationConfigs/c", "pushNotificationConfig": nested }]);
+    assert_eq!(written(Dialect::V0_3Http, &list(None)), json!({ "configs": named }));
+    let page = json!({ "configs": named, "nextPageToken": "more" });
+    assert_eq!(written(Dialect::V0_3Http, &list(Some("more".to_owned()))), page);
 }

@@ -405,8 +405,21 @@ async fn only_a_key_makes_a_repeat_the_same_task() {
     let keyed = || Sent { idempotency_key: Some("k1".to_owned()), ..sent(message.clone()) };
     let (one, two) = (task(&alice, keyed()).await, task(&alice, keyed()).await);
     assert_eq!(one, two);
-    let other = Sent { idempotency_key: Some("k1".to_owned()), ..sent(says("other")) };
-    assert!(alice.send_message(other).await.is_err());
+    let with_key = |message: Message| Sent { idempotency_key: Some("k1".to_owned()), ..sent(message) };
+    let made_again = Message { message_id: "another".to_owned(), ..message.clone() };
+    assert_eq!(task(&alice, with_key(made_again)).await, one, "who sends it again may have made it again");
+    let annotated = |name: &str| Message {
+        metadata: Some([(name.to_owned(), json!("x"))].into_iter().collect()),
+        ..message.clone()
+    };
+    let about = Message { reference_task_ids: Some(vec![two.id.clone()]), ..message.clone() };
+    let named = Part { filename: Some("f".to_owned()), ..Part::text("hello") };
+    let named = Message { parts: vec![named], ..message.clone() };
+    for other in [with_key(says("other")), with_key(annotated("a")), with_key(about), with_key(named)] {
+        let request = format!("{:?}", other.request);
+        let refused = alice.send_message(other).await.err();
+        assert!(refused.is_some_and(|error| error.message.contains("idempotency key")), "{request}");
+    }
 }
 
 /// Clients of April 2025 bring their own ids: the first message makes the task, the next one goes on with it.

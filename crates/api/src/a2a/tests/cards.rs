@@ -1,9 +1,11 @@
 //! The cards: forms, caching, signatures, one for each agent, and the extended one.
 
+use a2a_pb::proto;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use factum_a2a::{CardKey, verify_card};
 
+use super::grpc::Grpc;
 use super::*;
 
 pub(super) fn key() -> CardKey {
@@ -93,7 +95,7 @@ async fn a_card_is_signed_once_and_cached() {
 
 #[tokio::test]
 async fn the_extended_card_tells_callers_more() {
-    let world = World::new(A2aOptions::default()).await;
+    let world = World::guarded(A2aOptions::default()).await;
     let headers = [("host", "localhost:7420"), ("authorization", "Bearer dev:agent://x@acme"), ("a2a-version", "1.0")];
     let card = world.ask("GET", "/a2a/extendedAgentCard", &headers, None).await.json();
     let skills: Vec<_> = card["skills"].as_array().unwrap().iter().map(|skill| skill["id"].as_str().unwrap()).collect();
@@ -116,7 +118,7 @@ async fn the_extended_card_tells_callers_more() {
 async fn the_extended_card_is_signed_and_cached_for_its_caller() {
     let key = key();
     let kid = key.kid().to_owned();
-    let world = World::new(A2aOptions { card_key: Some(key), ..A2aOptions::default() }).await;
+    let world = World::guarded(A2aOptions { card_key: Some(key), ..A2aOptions::default() }).await;
     let keys = world.ask("GET", "/.well-known/jwks.json", &[], None).await.text;
     let caller = "Bearer dev:agent://x@acme";
     for (path, version) in [("/a2a/extendedAgentCard", "1.0"), ("/a2a/v1/card", "0.3")] {
@@ -143,21 +145,29 @@ async fn the_extended_card_is_signed_and_cached_for_its_caller() {
     }
 }
 
-/// 1.0 §3.3.4: what is not promised is not supported. 0.3 has one error for it.
+/// 1.0 §3.3.4: what is not promised is not supported. 0.3 has one error for it. Nobody is let in by a credential where none is asked
+/// for (§13.3), so there it is not promised either, whatever a caller brings.
 #[tokio::test]
 async fn without_an_extended_card_the_card_says_so() {
-    let world = World::new(A2aOptions { extended_card: false, ..A2aOptions::default() }).await;
-    let card = world.ask("GET", USUAL, &[], None).await.json();
-    assert_eq!(
-        (&card["capabilities"]["extendedAgentCard"], &card["supportsAuthenticatedExtendedCard"]),
-        (&json!(false), &json!(false))
-    );
-    let v1_0 = world.rpc(Some("1.0"), "GetExtendedAgentCard", json!({})).await;
-    assert_eq!(v1_0["error"]["code"], -32004, "{v1_0}");
-    let v0_3 = world.rpc(None, "agent/getAuthenticatedExtendedCard", json!({})).await;
-    assert_eq!(v0_3["error"]["code"], -32007, "{v0_3}");
-    assert_eq!(world.ask("GET", "/a2a/extendedAgentCard", &[], None).await.status, 400);
-    assert!(world.fake.asked().is_empty());
+    let off = World::guarded(A2aOptions { extended_card: false, ..A2aOptions::default() }).await;
+    let open = World::new(A2aOptions::default()).await;
+    for world in [off, open] {
+        let card = world.ask("GET", USUAL, &[], None).await.json();
+        assert_eq!(
+            (&card["capabilities"]["extendedAgentCard"], &card["supportsAuthenticatedExtendedCard"]),
+            (&json!(false), &json!(false))
+        );
+        let v1_0 = world.rpc(Some("1.0"), "GetExtendedAgentCard", json!({})).await;
+        assert_eq!(v1_0["error"]["code"], -32004, "{v1_0}");
+        let v0_3 = world.rpc(None, "agent/getAuthenticatedExtendedCard", json!({})).await;
+        assert_eq!(v0_3["error"]["code"], -32007, "{v0_3}");
+        let brought = [("authorization", "Bearer dev:agent://x@acme")];
+        assert_eq!(world.ask("GET", "/a2a/extendedAgentCard", &brought, None).await.status, 400);
+        let mut grpc = Grpc::start(&world).await;
+        let refused = grpc.client.get_extended_agent_card(proto::GetExtendedAgentCardRequest::default()).await;
+        assert_eq!(refused.unwrap_err().code(), tonic::Code::FailedPrecondition);
+        assert!(world.fake.asked().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ pub(super) fn subscribe(id: &str) -> proto::SubscribeToTaskRequest {
 /// What the card of an agent says about gRPC leads to that agent and to no other.
 #[tokio::test]
 async fn every_agent_is_reached_as_its_card_says() {
-    let world = World::open().await;
+    let world = World::guarded(A2aOptions::default()).await;
     let mut grpc = Grpc::start(&world).await;
     for agent in ["demo", "waiting"] {
         let path = format!("/a2a/agents/{agent}/.well-known/agent-card.json");
@@ -101,7 +101,7 @@ async fn every_agent_is_reached_as_its_card_says() {
 
 #[tokio::test]
 async fn the_extended_card_is_signed() {
-    let world = World::new(A2aOptions { card_key: Some(super::cards::key()), ..A2aOptions::default() }).await;
+    let world = World::guarded(A2aOptions { card_key: Some(super::cards::key()), ..A2aOptions::default() }).await;
     let keys = world.ask("GET", "/.well-known/jwks.json", &[], None).await.text;
     let mut grpc = Grpc::start(&world).await;
     let card = grpc.client.get_extended_agent_card(proto::GetExtendedAgentCardRequest::default()).await.unwrap();
@@ -111,7 +111,7 @@ async fn the_extended_card_is_signed() {
 
 #[tokio::test]
 async fn every_method() {
-    let world = World::open().await;
+    let world = World::guarded(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await;
     let mut grpc = Grpc::start(&world).await;
     let client = &mut grpc.client;
     let (task_id, id) = ("t".to_owned(), "c".to_owned());
@@ -270,5 +270,7 @@ async fn a_stream_that_breaks_says_why() {
         assert!(items.message().await.unwrap().is_some());
     }
     world.state.runtime.begin_close();
-    assert!(items.message().await.unwrap().is_none(), "it ends with the server");
+    let end = told(&items.message().await.unwrap_err());
+    assert_eq!((end.status.as_str(), end.reason.as_str()), ("UNAVAILABLE", "UNAVAILABLE"), "the task goes on");
+    assert!(items.message().await.unwrap().is_none());
 }

@@ -56,12 +56,21 @@ impl World {
         Self::new(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await
     }
 
+    /// What a server says that asks for credentials, and takes those of development.
+    async fn guarded(options: A2aOptions) -> Self {
+        Self::made(options, NEVER, true, false).await
+    }
+
     async fn with(options: A2aOptions, heartbeat: Duration, dev: bool) -> Self {
+        Self::made(options, heartbeat, dev, dev).await
+    }
+
+    async fn made(options: A2aOptions, heartbeat: Duration, takes_all: bool, dev: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
         let runtime = Options::new(Agents::demo(), Secret::new([7; 32]));
         let runtime = Runtime::start(Arc::new(MemoryStore::new()), blobs, runtime).await.unwrap();
-        let auth = AuthOptions { dev, ..AuthOptions::default() };
+        let auth = AuthOptions { dev: takes_all, ..AuthOptions::default() };
         let auth = Authenticator::new(runtime.clone(), auth).await.unwrap();
         let metrics = Arc::new(Metrics::new(Vec::new()));
         let mut state = State::new(runtime, auth, dev, TransportLimits::default(), heartbeat, metrics);

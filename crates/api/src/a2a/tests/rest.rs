@@ -7,7 +7,7 @@ const DOMAIN: &str = "a2a-protocol.org";
 
 #[tokio::test]
 async fn every_path_of_1_0() {
-    let world = World::open().await;
+    let world = World::guarded(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await;
     let config = json!({ "url": "https://example.com" });
     let get = json!({ "taskId": "t", "id": "c" });
     let sent = json!({
@@ -104,7 +104,7 @@ async fn answers_are_the_objects_themselves() {
 
 #[tokio::test]
 async fn every_path_of_0_3() {
-    let world = World::open().await;
+    let world = World::guarded(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await;
     let message = json!({ "request": { "message_id": "m", "role": "ROLE_USER", "content": [{ "text": "hi" }] } });
     let sent = world.ask("POST", "/a2a/v1/message:send", &[], Some(&message)).await;
     assert_eq!((sent.status, sent.header("content-type")), (200, Some("application/json")));

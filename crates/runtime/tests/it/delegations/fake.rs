@@ -51,6 +51,10 @@ pub(super) enum Stream {
     Unreadable,
     /// It breaks after its first words.
     Cut,
+    /// There is none: whoever asks for it hears that there is no such task, as servers say it that have nothing to stream just now.
+    Missing,
+    /// It says so after its first words.
+    Forgets,
     /// Behind how the task stands it tells in which states it was.
     Replays(&'static [&'static str]),
 }
@@ -329,7 +333,9 @@ impl Delegate for Fake {
         if self.state.lock().polled {
             return Ok(None);
         }
-        self.change(|state| state.follows += 1);
+        if self.change(|state| (state.follows += 1, state.stream).1) == Stream::Missing {
+            return Err(Trouble::Missing { problem: "no such task".to_owned() });
+        }
         let version = self.version.subscribe();
         Ok(Some(Box::new(Following { fake: self.clone(), version, remote: remote.clone(), told: 0 })))
     }
@@ -355,6 +361,7 @@ impl Follow for Following {
             (Stream::Cut, 2..) => {
                 return Err(Trouble::Network { problem: "reset".to_owned(), may_have_arrived: true });
             }
+            (Stream::Forgets, 2..) => return Err(Trouble::Missing { problem: "no such task".to_owned() }),
             (Stream::Replays(was), told) if (2..was.len() + 2).contains(&told) => {
                 let view = self.fake.view_in(&self.remote.task_id, was[told - 2])?;
                 return Ok(Some(PeerView { whole: false, ..view }));

@@ -60,6 +60,26 @@ async fn a_task_whose_stream_cannot_be_read_is_looked_at() {
     assert!(!seen.iter().any(|recovery| recovery == "network_unavailable"), "{seen:?}");
 }
 
+/// Servers say of a task that they have nothing to stream of just now that they know no such task.
+#[tokio::test]
+async fn a_task_that_a_subscription_does_not_find_is_looked_at() {
+    for stream in [Stream::Missing, Stream::Forgets] {
+        let fake = Fake::new(|state| state.stream = stream);
+        let world = world(&fake).await;
+        let session_id = given(&world).await;
+        fake.until(|state| state.follows >= 2 && state.looks >= 2).await;
+        assert_eq!(get(&world, "t").await.status, TaskStatus::Running, "{stream:?}");
+        fake.task(|task| {
+            task.artifacts.push(("numbers".to_owned(), "1 2 3".to_owned()));
+            task.state = "completed";
+        });
+        let task = until(&world, &session_id, "t", TaskStatus::Completed).await;
+        assert_eq!((task.artifacts.len(), task.attempts.len()), (1, 1), "{stream:?}");
+        let seen = recoveries(&world, &session_id).await;
+        assert!(!seen.iter().any(|recovery| recovery == "missing"), "{stream:?}: {seen:?}");
+    }
+}
+
 /// What was answered is not asked again because the stream tells of it again.
 #[tokio::test]
 async fn a_question_that_only_the_stream_still_asks_is_not_asked() {

@@ -111,6 +111,66 @@ async fn the_bridge_survives_a_restart_and_what_it_missed_is_made_up_for() {
     assert_eq!(types.iter().filter(|kind| *kind == "channel.permission_returned").count(), 1);
 }
 
+/// A crash may come between what a session decided and what its channel is told. A channel that opens its stream is told then,
+/// also where it did not say that it comes back.
+#[tokio::test]
+async fn a_stream_brings_what_a_crash_kept_from_its_channel() {
+    let mut port = Port::new().await;
+    port.call("create_session", json!({ "session_id": "s" })).await;
+    port.enroll("c", json!({ "capabilities": ["permissions"], "session_ids": ["s"] })).await;
+    port.handle.cut_channels();
+    let turn = json!({ "session_id": "s", "input": [{ "type": "text", "text": "approve: deploy" }] });
+    port.call("submit_turn", turn).await;
+    until_fact(&port, "s", "action.required").await;
+    port.restart().await;
+    let mut stream = port.stream("c", &[]).await.unwrap();
+    let arrived = read_until(&mut stream, "channel.permission_forwarded").await;
+    let question = arrived.iter().find(|(_, event)| event["type"] == "channel.permission_forwarded").unwrap().1.clone();
+    drop(stream);
+    port.handle.cut_channels();
+    port.call("respond_action", decision(&question, "allow")).await;
+    port.restart().await;
+    let mut stream = port.stream("c", &[]).await.unwrap();
+    read_until(&mut stream, "channel.permission_returned").await;
+}
+
+async fn until_fact(port: &Port, session: &str, kind: &str) {
+    let mut facts = port.runtime.subscribe(&port.alice, &session.parse().unwrap(), 0).await.unwrap();
+    let named = format!("\"{kind}\"");
+    let come = async {
+        while !facts.next().await.unwrap().iter().any(|fact| String::from_utf8_lossy(&fact.json).contains(&named)) {}
+    };
+    tokio::time::timeout(PATIENCE, come).await.expect("the fact never came");
+}
+
+/// Whoever was asked hears how that came out, although it follows or decides no more; it is asked nothing else.
+#[tokio::test]
+async fn a_channel_that_lets_go_of_a_session_hears_what_became_of_its_question() {
+    let unfollow = ("follow_sessions", json!({ "channel_id": "c", "unfollow": ["s"] }));
+    let give_up = ("enroll_channel", json!({ "channel_id": "c", "peer_role": "client" }));
+    for (method, params) in [unfollow, give_up] {
+        let port = Port::new().await;
+        port.call("create_session", json!({ "session_id": "s" })).await;
+        let turn = json!({ "session_id": "s", "input": [{ "type": "text", "text": "approve: deploy" }] });
+        port.call("submit_turn", turn).await;
+        port.enroll("c", json!({ "capabilities": ["permissions"], "session_ids": ["s"] })).await;
+        let mut stream = port.stream("c", &[]).await.unwrap();
+        let arrived = read_until(&mut stream, "channel.permission_forwarded").await;
+        let asked =
+            arrived.iter().find(|(_, event)| event["type"] == "channel.permission_forwarded").unwrap().1.clone();
+        port.call(method, params).await;
+        port.call("respond_action", decision(&asked, "allow")).await;
+        read_until(&mut stream, "channel.permission_returned").await;
+        drop(stream);
+        port.call("reconnect_channel", json!({ "channel_id": "c" })).await;
+        let types = port.own_types("c").await;
+        let count = |kind: &str| types.iter().filter(|one| *one == kind).count();
+        let bridged = (count("channel.permission_forwarded"), count("channel.permission_returned"));
+        assert_eq!(bridged, (1, 1), "{method}");
+        assert_eq!(port.summary("c").await["permission_bridge"].as_array().unwrap().len(), 1, "{method}");
+    }
+}
+
 #[tokio::test]
 async fn a_channel_that_does_not_decide_binds_nothing() {
     let port = Port::new().await;

@@ -12,16 +12,28 @@ use tokio::sync::{RwLock, RwLockWriteGuard, watch};
 pub(super) struct Cut {
     store: Arc<MemoryStore>,
     cut: AtomicBool,
+    /// What channels write does not arrive.
+    channels_cut: AtomicBool,
     reads: RwLock<()>,
 }
 
 impl Cut {
     pub(super) fn new(store: &Arc<MemoryStore>) -> Arc<Self> {
-        Arc::new(Self { store: store.clone(), cut: AtomicBool::new(false), reads: RwLock::default() })
+        Arc::new(Self {
+            store: store.clone(),
+            cut: AtomicBool::new(false),
+            channels_cut: AtomicBool::new(false),
+            reads: RwLock::default(),
+        })
     }
 
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
+    }
+
+    /// As by a crash between what a session writes and what a channel writes because of it.
+    pub(super) fn cut_channels(&self) {
+        self.channels_cut.store(true, Ordering::SeqCst);
     }
 
     /// Nothing is read until this is dropped.
@@ -33,7 +45,8 @@ impl Cut {
 #[async_trait]
 impl Store for Cut {
     fn append(&self, commit: Commit, done: Done) {
-        if self.cut.load(Ordering::SeqCst) {
+        let is_cut = self.channels_cut.load(Ordering::SeqCst) && commit.stream.starts_with("peer/");
+        if is_cut || self.cut.load(Ordering::SeqCst) {
             return done(Err(AppendError::Closed));
         }
         self.store.append(commit, done);

@@ -116,3 +116,36 @@ async fn a_channel_without_room_refuses_before_anything_is_written() {
     );
     assert_eq!(port.call("list_sessions", json!({})).await, before);
 }
+
+/// Who looks in without changing anything takes part in nothing.
+#[tokio::test]
+async fn a_command_that_changes_nothing_follows_nothing() {
+    let port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    port.call("create_session", json!({ "session_id": "s" })).await;
+    port.through("c", "update_session", json!({ "session_id": "s" })).await.unwrap();
+    assert_eq!(port.summary("c").await["sessions"], json!([]));
+}
+
+/// The first try may have been cut off before the channel followed. Its repeat makes up for that, where there is room.
+#[tokio::test]
+async fn a_repeat_follows_what_its_first_try_began() {
+    let port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    let turn = |key: &str| json!({ "input": [{ "type": "text", "text": "hello" }], "idempotency_key": key });
+    let own_id = json!({ "turn_id": "mine", "input": [{ "type": "text", "text": "hello" }] });
+    for params in [turn("one"), own_id, turn("two"), turn("three"), turn("four")] {
+        let first = port.call("submit_turn", params.clone()).await;
+        let repeated = port.through("c", "submit_turn", params.clone()).await;
+        if params == turn("four") {
+            let refused = repeated.unwrap_err();
+            assert_eq!(refused.details["limit"]["name"], "channel_sessions");
+            assert_eq!(port.summary("c").await["sessions"].as_array().unwrap().len(), 4);
+            continue;
+        }
+        assert_eq!(repeated.unwrap(), first);
+        let followed = port.summary("c").await["sessions"].clone();
+        let of_first = |one: &&Value| one["session_id"] == first["session_id"] && one["since_sequence"] == 0;
+        assert!(followed.as_array().unwrap().iter().any(|one| of_first(&one)), "{followed}");
+    }
+}

@@ -69,6 +69,27 @@ async fn a_channel_has_the_transport_that_its_client_uses() {
     assert_eq!(seen, [(grpc, 1), (http, 2), (grpc, 2), (http, 2)]);
 }
 
+const QUESTION_AND_TOOL: &str = r#"
+name = "demo"
+[[on]]
+any = true
+steps = [{ tools = [{ ask = "Which?", save = "which" }, { name = "deploy", approval = true, save = "deploy" }] }]
+"#;
+
+/// The client is shown the oldest question; what it is asked permission for behind that is open all the same.
+#[tokio::test]
+async fn a_permission_behind_a_question_is_in_the_summary() {
+    let world = World::with_script(QUESTION_AND_TOOL).await;
+    let asked = task(&world.service("agent://alice"), sent(says("go"))).await;
+    assert_eq!(asked.status.state, TaskState::InputRequired);
+    let own = Caller::new("agent://alice", "acme", Scopes::admin());
+    let all: ListRemoteChannels = serde_json::from_value(json!({})).expect("params");
+    let channel_id = world.runtime.call(&own, all).await.expect("channels").channels[0].channel_id.clone();
+    let found = world.runtime.call(&own, GetChannelSummary { channel_id }).await.expect("a summary").summary;
+    let open: Vec<_> = found.permission_bridge.iter().map(|question| question.decision.is_none()).collect();
+    assert_eq!(open, [true], "{:?}", found.permission_bridge);
+}
+
 /// Seed 000: who comes back loads a snapshot first, and it says the same as the summary.
 #[tokio::test]
 async fn the_snapshot_of_a_client_that_comes_back_tells_of_its_tasks() {

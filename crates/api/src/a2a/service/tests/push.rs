@@ -140,3 +140,22 @@ async fn a_message_whose_configuration_is_one_too_many_answers_nothing() {
     assert_ne!(task(&alice, answer).await.status, asked.status, "one that is set anew");
     assert_eq!(ids(&alice, &asked).await.len(), 16);
 }
+
+/// The one who sends again is told at the same place, by the same secrets, or it is another message.
+#[tokio::test]
+async fn a_repeat_under_a_key_wants_to_be_told_as_the_first_one_did() {
+    let world = World::new().await;
+    let alice = world.service("agent://alice");
+    let said = says("hello");
+    let told = |url: &str, token: &str| {
+        let config = TaskPushNotificationConfig { token: Some(token.to_owned()), ..config(Some("c"), url) };
+        Sent { idempotency_key: Some("k".to_owned()), ..with_push(said.clone(), config) }
+    };
+    let first = task(&alice, told("https://example.com/", "secret")).await;
+    assert_eq!(task(&alice, told("https://example.com/", "secret")).await.id, first.id);
+    let silent = Sent { idempotency_key: Some("k".to_owned()), ..sent(said.clone()) };
+    for other in [told("https://example.com/", "other"), told("https://example.com/2", "secret"), silent] {
+        let refused = alice.send_message(other).await.expect_err("another message");
+        assert!(refused.message.contains("idempotency key"), "{}", refused.message);
+    }
+}
