@@ -38,6 +38,8 @@ struct Resting<S: Aggregate> {
     cell: Weak<Cell<S>>,
     /// When it was last used before it was put here.
     used_at: Timestamp,
+    /// Whether it was short then.
+    short: bool,
 }
 
 impl<S: Aggregate> Default for AtRest<S> {
@@ -49,9 +51,9 @@ impl<S: Aggregate> Default for AtRest<S> {
 impl<S: Aggregate> AtRest<S> {
     /// Puts it at the end of its line, and gives that line with how many may stay in it.
     fn push(&self, cell: &Arc<Cell<S>>, live: &Live<S>, max: usize) -> (&Line<S>, usize) {
-        let is_short = live.state.as_deref().is_some_and(|state| state.sequence() < FOLDED_EVENTS_MIN);
-        let (line, max) = if is_short { (&self.short, max.min(SHORT_AT_REST_MAX)) } else { (&self.long, max) };
-        line.0.lock().push_back(Resting { cell: Arc::downgrade(cell), used_at: live.used_at });
+        let short = is_short(live);
+        let (line, max) = if short { (&self.short, max.min(SHORT_AT_REST_MAX)) } else { (&self.long, max) };
+        line.0.lock().push_back(Resting { cell: Arc::downgrade(cell), used_at: live.used_at, short });
         (line, max)
     }
 }
@@ -87,11 +89,12 @@ impl Runtime {
         self.0.shell.sessions_at_rest_max.max(AT_REST_MIN)
     }
 
-    /// What was used since it came to rest goes to the end of its line. What is at work comes back when it is done.
+    /// What was used since it came to rest, or is short no longer, goes to the end of its line. What is at work comes back when
+    /// it is done.
     fn leaves_or_stays<S: Aggregate>(&self, at_rest: &AtRest<S>, oldest: &Resting<S>) {
         let Some(cell) = oldest.cell.upgrade() else { return };
         let mut live = cell.live.lock();
-        if live.used_at != oldest.used_at {
+        if live.used_at != oldest.used_at || is_short(&live) != oldest.short {
             at_rest.push(&cell, &live, self.at_rest_max());
             return;
         }
@@ -100,4 +103,9 @@ impl Runtime {
             leave(self, &cell, &mut live);
         }
     }
+}
+
+/// Whether it is folded as quickly as a snapshot of it would be read.
+fn is_short<S: Aggregate>(live: &Live<S>) -> bool {
+    live.state.as_deref().is_some_and(|state| state.sequence() < FOLDED_EVENTS_MIN)
 }
