@@ -115,8 +115,10 @@ async def subscribes(plain, streaming, polling):
 
 
 async def asks(plain, streaming, _):
+    asked = (await sent(plain, "tck-input-required start")).task
+    assert asked.status.state == pb.TASK_STATE_INPUT_REQUIRED and asked.status.message.parts[0].text, asked
     task = (await sent(plain, "tck-multi-turn start")).task
-    assert task.status.state == pb.TASK_STATE_INPUT_REQUIRED and task.status.message.parts[0].text, task
+    assert task.status.state == pb.TASK_STATE_INPUT_REQUIRED, task
     again = (await sent(plain, "more", task)).task
     assert (again.id, again.status.state) == (task.id, pb.TASK_STATE_INPUT_REQUIRED), again
     done = (await sent(plain, "done", task)).task

@@ -1,6 +1,6 @@
 //! 0.3 over HTTP+JSON at the edge: requests of 1.0 written as the protocol buffers of 0.3 are in JSON (`content`, `ROLE_USER`,
 //! files by what they are with). Whoever reads them by that definition refuses what it does not have, so nothing else is
-//! written: no references to other tasks, no names of files, no metadata of parts.
+//! written: it knows no references to other tasks.
 //!
 //! What comes back is read with JSON-RPC's answers (`v0_3`). Some servers read JSON-RPC's form here, too; which one it is
 //! shows when they are asked (`json`).
@@ -41,20 +41,23 @@ fn message_to(message: &mut Value) {
 
 fn part_to(mut part: Value) -> Value {
     let Some(part) = part.as_object_mut() else { return part };
-    if let Some(text) = part.remove("text") {
-        return json!({ "text": text });
-    }
-    if let Some(data) = part.remove("data") {
+    let mut old = if let Some(text) = part.remove("text") {
+        json!({ "text": text })
+    } else if let Some(data) = part.remove("data") {
         let data = if data.is_object() { data } else { json!({ "value": data }) };
-        return json!({ "data": { "data": data } });
+        json!({ "data": { "data": data } })
+    } else {
+        json!({ "file": file_of(part) })
+    };
+    if let Some(metadata) = part.remove("metadata") {
+        old["metadata"] = metadata;
     }
-    let mut file = Map::new();
-    for (new, old) in [("raw", "fileWithBytes"), ("url", "fileWithUri"), ("mediaType", "mimeType")] {
-        if let Some(value) = part.remove(new) {
-            file.insert(old.to_owned(), value);
-        }
-    }
-    json!({ "file": file })
+    old
+}
+
+fn file_of(part: &mut Map<String, Value>) -> Map<String, Value> {
+    let names = [("raw", "fileWithBytes"), ("url", "fileWithUri"), ("filename", "name"), ("mediaType", "mimeType")];
+    names.into_iter().filter_map(|(new, old)| Some((old.to_owned(), part.remove(new)?))).collect()
 }
 
 #[cfg(test)]
@@ -67,6 +70,7 @@ mod tests {
     fn a_request_has_what_the_protocol_buffers_of_0_3_have_and_nothing_else() {
         let mut file = Part::raw(vec![1, 2]);
         (file.filename, file.media_type) = (Some("x".to_owned()), Some("image/png".to_owned()));
+        file.metadata = Some([("k".to_owned(), json!(1))].into_iter().collect());
         let parts = vec![Part::text("hi"), Part::data(json!(7)), Part::data(json!({ "n": 1 })), file];
         let mut message = Message::new(Role::User, parts);
         message.message_id = "m".to_owned();
@@ -89,7 +93,7 @@ mod tests {
                 { "text": "hi" },
                 { "data": { "data": { "value": 7 } } },
                 { "data": { "data": { "n": 1 } } },
-                { "file": { "fileWithBytes": "AQI=", "mimeType": "image/png" } },
+                { "file": { "fileWithBytes": "AQI=", "name": "x", "mimeType": "image/png" }, "metadata": { "k": 1 } },
             ]},
             "configuration": { "historyLength": 1, "blocking": false },
         });
