@@ -158,8 +158,8 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     } else {
         let session_id = if random.one_in(3) { String::new() } else { SESSION.to_owned() };
         let casing = (*random.pick(&["", "snake", "camel", "x"])).to_owned();
-        let (after, cursor) = (random.below(20) as u64, String::new());
-        (SUBSCRIBE, SubscribeRequest { session_id, after, cursor, casing }.encode_to_vec())
+        let after = random.below(20) as u64;
+        (SUBSCRIBE, SubscribeRequest { session_id, after, casing, ..SubscribeRequest::default() }.encode_to_vec())
     };
     let bytes = if random.one_in(2) { framed(&message) } else { message };
     let flags = flags | if bytes.first() == Some(&0) { FRAMED } else { 0 };
