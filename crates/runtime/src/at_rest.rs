@@ -49,12 +49,16 @@ impl<S: Aggregate> Default for AtRest<S> {
 }
 
 impl<S: Aggregate> AtRest<S> {
-    /// Puts it at the end of its line, and gives that line with how many may stay in it.
-    fn push(&self, cell: &Arc<Cell<S>>, live: &Live<S>, max: usize) -> (&Line<S>, usize) {
+    /// Puts it at the end of its line.
+    fn push(&self, cell: &Arc<Cell<S>>, live: &Live<S>) {
         let short = is_short(live);
-        let (line, max) = if short { (&self.short, max.min(SHORT_AT_REST_MAX)) } else { (&self.long, max) };
+        let line = if short { &self.short } else { &self.long };
         line.0.lock().push_back(Resting { cell: Arc::downgrade(cell), used_at: live.used_at, short });
-        (line, max)
+    }
+
+    /// The lines, with how many may stay in each. What leaves the first may go to the second.
+    fn lines(&self, max: usize) -> [(&Line<S>, usize); 2] {
+        [(&self.short, max.min(SHORT_AT_REST_MAX)), (&self.long, max)]
     }
 }
 
@@ -77,16 +81,14 @@ impl Runtime {
         if std::mem::replace(&mut live.in_line, true) {
             return;
         }
-        let (line, max) = at_rest.push(cell, &live, self.at_rest_max());
+        at_rest.push(cell, &live);
         drop(live);
-        for _ in 0..LOOKS {
-            let Some(oldest) = line.pop_beyond(max) else { return };
-            self.leaves_or_stays(at_rest, &oldest);
+        for (line, max) in at_rest.lines(self.0.shell.sessions_at_rest_max.max(AT_REST_MIN)) {
+            for _ in 0..LOOKS {
+                let Some(oldest) = line.pop_beyond(max) else { break };
+                self.leaves_or_stays(at_rest, &oldest);
+            }
         }
-    }
-
-    fn at_rest_max(&self) -> usize {
-        self.0.shell.sessions_at_rest_max.max(AT_REST_MIN)
     }
 
     /// What was used since it came to rest, or is short no longer, goes to the end of its line. What is at work comes back when
@@ -95,8 +97,7 @@ impl Runtime {
         let Some(cell) = oldest.cell.upgrade() else { return };
         let mut live = cell.live.lock();
         if live.used_at != oldest.used_at || is_short(&live) != oldest.short {
-            at_rest.push(&cell, &live, self.at_rest_max());
-            return;
+            return at_rest.push(&cell, &live);
         }
         live.in_line = false;
         if cell.is_quiet() && !live.retired {

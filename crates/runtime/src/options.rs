@@ -26,7 +26,7 @@ pub struct Options {
 pub struct ShellLimits {
     /// How long a session without work stays in memory.
     pub session_idle: Duration,
-    /// How many sessions without work stay in memory; a few do in any case, and of short ones 64 at most.
+    /// How many sessions without work stay in memory; a few do in any case, and beside them 64 short ones at most.
     pub sessions_at_rest_max: usize,
     /// How often sessions without work are looked for.
     pub sweep_interval: Duration,

@@ -77,6 +77,7 @@ mod tests {
         assert_eq!(digest(turned), two);
         assert_ne!(digest(json!({ "members": [{ "principalId": "x" }, { "principalId": "y" }] })), two);
     }
+
     #[test]
     fn the_keys_that_a_patch_removes_are_a_set() {
         let digest = |remove: Value| {

@@ -264,7 +264,7 @@ settings! {
         schedule_catch_up_max: u64 = EngineLimits::default().schedule_catch_up_max;
         /// How long a session without work stays in memory.
         session_idle_ms: u64 = millis(ShellLimits::default().session_idle);
-        /// How many sessions without work stay in memory, of short ones at most 64; the oldest leaves, and is read again when needed.
+        /// How many sessions without work stay in memory, beside at most 64 short ones; the oldest leaves, and is read again when needed.
         sessions_at_rest_max: usize = ShellLimits::default().sessions_at_rest_max;
         /// How often sessions without work are looked for.
         sweep_interval_ms: u64 = millis(ShellLimits::default().sweep_interval);

@@ -183,6 +183,25 @@ async fn short_sessions_make_room_for_each_other_and_long_ones_stay() {
     assert_eq!(world.runtime.sessions_in_memory(), SHORT_STAY + LONG);
 }
 
+/// What became long while it stood among the short ones is bounded with those it goes to.
+#[tokio::test]
+async fn sessions_that_grow_are_bounded_like_those_that_are_long() {
+    const STAY: usize = 20;
+    let mut world = World::with_agents(Agents::demo()).await;
+    world.restart_with(|options| options.shell.sessions_at_rest_max = STAY).await;
+    for _ in 0..4 * STAY {
+        let session_id = world.submit("hello").await.unwrap().session_id;
+        for _ in 0..5 {
+            world.until(&session_id, Status::Completed).await;
+            let submit = SubmitTurn { session_id: Some(session_id.clone()), ..turn("more") };
+            world.runtime.call(&world.caller, submit).await.unwrap();
+        }
+        world.until(&session_id, Status::Completed).await;
+    }
+    // As many in either line, and the last one comes to rest behind its answer.
+    assert!(world.runtime.sessions_in_memory() <= 2 * STAY + 1, "{}", world.runtime.sessions_in_memory());
+}
+
 /// An answer that takes nothing to know is in the commit that brings its turn; every other one is behind it.
 #[tokio::test]
 async fn an_answer_that_is_known_at_once_takes_one_commit() {
