@@ -89,7 +89,7 @@ pub fn begin_inbound(
     for config in incoming.push.map_or(&[][..], |(_, configs)| configs) {
         draft.push(draft.scope(&task_id), config.set(draft.context.caller));
     }
-    start(&mut draft, &task_id, Start { thread: own_thread, ..Start::default() })?;
+    start(&mut draft, &task_id, Start { thread: own_thread, input: Some(incoming.input.to_vec()), ..Start::default() })?;
     attach(&mut draft.events, incoming.message);
     let session_id = session_id.clone();
     Ok(draft.finish(|draft| Received { session_id, task_id, first_sequence, sequence: draft.sequence() }))

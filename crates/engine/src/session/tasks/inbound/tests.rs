@@ -1,5 +1,6 @@
 //! A peer's task: begun, asked about, answered, decided, ended; found by its rows; and the same again from the log.
 
+mod large;
 mod random;
 
 use factum_model::commands::CancelTask;
