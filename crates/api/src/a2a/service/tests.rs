@@ -300,6 +300,7 @@ async fn a_failure_is_told() {
     assert_eq!(failed.status.state, TaskState::Failed);
     assert!(words(failed.status.message.as_ref()).contains("disk is full"), "{failed:?}");
 }
+    assert_eq!(artifact_texts(&failed), ["This will not end well. "], "what a stream has shown is not taken back");
 
 #[tokio::test]
 async fn artifacts_of_the_agent_are_artifacts() {
