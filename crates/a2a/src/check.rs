@@ -68,7 +68,11 @@ impl Operation {
                 request.status = request.status.take().filter(|status| *status != TaskState::Unspecified);
             }
             Self::CreatePushConfig(config) | Self::CreatePushConfigAhead(config) => none_if_empty(&mut config.id),
-            Self::AnyPushConfig(request) | Self::ListPushConfigs(request) => none_if_empty(&mut request.page_token),
+            Self::AnyPushConfig(request) | Self::ListPushConfigs(request) => {
+                none_if_empty(&mut request.page_token);
+                // Its field has no presence in the protobuf definition, so 0 cannot be told from nothing.
+                request.page_size = request.page_size.filter(|size| *size != 0);
+            }
             _ => {}
         }
     }

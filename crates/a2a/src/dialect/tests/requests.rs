@@ -102,6 +102,9 @@ fn requests_of_1_0() {
     check(Dialect::V1_0, Name::Subscribe, json!({ "id": "t" }), json!({ "subscribe": { "id": "t" }, "after": 7 }));
     let empty = json!({ "contextId": "", "pageToken": "", "status": "TASK_STATE_UNSPECIFIED" });
     check(Dialect::V1_0, Name::ListTasks, empty, json!({ "list": {} }));
+    // Over gRPC, too, a size of 0 is one that is not said.
+    let all = json!({ "taskId": "t", "pageSize": 0 });
+    check(Dialect::V1_0, Name::ListPushConfigs, all, json!({ "listPush": { "taskId": "t" } }));
     for params in [None, Some("null"), Some("{}")] {
         let operation = Dialect::V1_0.read(Name::ListTasks, params, Around::default()).unwrap();
         assert_eq!(told(&operation), json!({ "list": {} }));
@@ -477,4 +480,21 @@ fn params_in_a_query() {
     for wrong in ["x", "1.5", "99999999999"] {
         assert!(get_task("t".into(), None, &pairs(&[("historyLength", wrong)])).is_err(), "{wrong}");
     }
+}
+
+/// ProtoJSON takes both alphabets, with padding and without.
+#[test]
+fn bytes_are_read_in_every_alphabet() {
+    for bytes in ["+/8=", "+/8", "-_8=", "-_8"] {
+        let read_as = |dialect, part: Value, role: &str| {
+            let params = json!({ "message": { "messageId": "m", "role": role, "parts": [part] } });
+            read(dialect, Name::SendMessage, &params).unwrap()["send"]["message"]["parts"][0]["raw"].clone()
+        };
+        assert_eq!(read_as(Dialect::V1_0, json!({ "raw": bytes }), "ROLE_USER"), "+/8=", "{bytes}");
+        let file = json!({ "kind": "file", "file": { "bytes": bytes } });
+        assert_eq!(read_as(Dialect::V0_3, file, "user"), "+/8=", "{bytes}");
+    }
+    let nameless = json!({ "message": { "role": "ROLE_USER", "parts": [{ "text": "a" }, { "raw": "-_8" }] } });
+    let sent = read(Dialect::V1_0, Name::SendMessage, &nameless).unwrap()["send"]["message"].clone();
+    assert_eq!(sent["parts"][1]["raw"], "+/8=", "beside what else is taken");
 }
