@@ -9,6 +9,9 @@ use crate::params::Violations;
 /// The most tasks of one page, and of one page of push configurations.
 pub const PAGE_SIZE_MAX: i32 = 100;
 
+/// Which field holds the push configuration that a message brings along, in the words of 1.0.
+pub const SENT_PUSH_CONFIG: &str = "configuration.taskPushNotificationConfig";
+
 /// Which field holds the message, as its client wrote it.
 const MESSAGE: &str = "message";
 
@@ -83,7 +86,7 @@ fn send(request: &SendMessageRequest, wrong: &mut Violations) {
     let Some(configuration) = &request.configuration else { return };
     history_length("configuration.historyLength", configuration.history_length, wrong);
     if let Some(config) = &configuration.task_push_notification_config {
-        push_config("configuration.taskPushNotificationConfig.", config, wrong);
+        push_config(&format!("{SENT_PUSH_CONFIG}."), config, wrong);
     }
 }
 

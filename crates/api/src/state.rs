@@ -86,7 +86,18 @@ impl State {
         metrics: Arc<Metrics>,
     ) -> Self {
         let rates = Rates::new(&limits);
-        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, listen: None, a2a: Setup::default(), rates }
+        Self {
+            runtime,
+            auth,
+            dev,
+            limits,
+            heartbeat,
+            metrics,
+            public_url: None,
+            listen: None,
+            a2a: Setup::default(),
+            rates,
+        }
     }
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.

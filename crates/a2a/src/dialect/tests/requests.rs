@@ -498,3 +498,19 @@ fn bytes_are_read_in_every_alphabet() {
     let sent = read(Dialect::V1_0, Name::SendMessage, &nameless).unwrap()["send"]["message"].clone();
     assert_eq!(sent["parts"][1]["raw"], "+/8=", "beside what else is taken");
 }
+
+/// A client looks for the field that it wrote.
+#[test]
+fn fields_are_named_as_their_client_wrote_them() {
+    let push = json!({ "url": "" });
+    let message = json!({ "messageId": "m", "role": "user", "parts": [{ "kind": "text", "text": "hi" }] });
+    let v0_3 = json!({ "message": message, "configuration": { "pushNotificationConfig": push } });
+    for dialect in [Dialect::V0_3, Dialect::V0_3Http] {
+        let fields = wrong(dialect, Name::SendMessage, v0_3.clone());
+        assert_eq!(fields, ["configuration.pushNotificationConfig.url"], "{dialect:?}");
+    }
+    let april = json!({ "id": "t", "message": message, "pushNotification": push });
+    assert_eq!(wrong(Dialect::April2025, Name::SendMessage, april), ["pushNotification.url"]);
+    let refused = crate::invalid_field("configuration.taskPushNotificationConfig.url", "names no host");
+    assert_eq!(Dialect::V0_3.named(refused).message, "configuration.pushNotificationConfig.url: names no host");
+}

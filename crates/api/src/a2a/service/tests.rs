@@ -22,9 +22,9 @@ use a2a::{
 };
 use factum_a2a::server::{Sent, Server, TaskIs, Update};
 use factum_agent::Script;
+use factum_model::Fact;
 use factum_model::commands::{GetTask, ReadEvents};
 use factum_model::id::TaskId;
-use factum_model::Fact;
 use factum_model::registry::{Scope, Scopes};
 use factum_model::task::TaskStatus;
 use factum_runtime::{Agents, Caller, Options, Runtime, Secret};

@@ -111,7 +111,8 @@ async fn a_card_for_a_name_that_a_stranger_said_is_not_signed() {
         ("evil.example@localhost", false),
         ("localhost/evil.example:80", false),
     ] {
-        for (path, version) in [(USUAL, "1.0"), (USUAL, ""), ("/.well-known/agent.json", ""), ("/a2a/extendedAgentCard", "1.0")]
+        for (path, version) in
+            [(USUAL, "1.0"), (USUAL, ""), ("/.well-known/agent.json", ""), ("/a2a/extendedAgentCard", "1.0")]
         {
             let headers = [("host", host), ("a2a-version", version), bearer];
             let card = world.ask("GET", path, &headers, None).await;
