@@ -167,7 +167,7 @@ impl Facts {
     fn add_input(&mut self, events: &[Event]) {
         let Some(sequence) = self.said_in else { return };
         let Some(event) = events.iter().find(|event| event.sequence == sequence) else { return };
-        if let (Fact::TaskCreated(fact), Some((input, _))) = (&event.fact, &mut self.submitted) {
+        if let (Fact::TurnSubmitted(fact), Some((input, _))) = (&event.fact, &mut self.submitted) {
             input.clone_from(&fact.input);
             self.said_in = None;
         }

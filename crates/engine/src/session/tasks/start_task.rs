@@ -244,7 +244,7 @@ fn responsible(row: &TaskRow) -> String {
     row.assignee.clone().or_else(|| row.owner.clone()).unwrap_or_else(|| row.requested_by.clone())
 }
 
-/// What a task says to its agent. What is long stands in the fact that made the task, and is read from there.
+/// What a task says to its agent. What is long stands in the fact that gave it first, and is read from there.
 fn what_it_says(row: &TaskRow) -> Input {
     Input { parts: vec![Part::Text { text: row.objective.clone() }], sequence: row.input_sequence }
 }

@@ -7,6 +7,7 @@ use factum_model::report::{Report, TurnReport};
 use super::*;
 use crate::session::tasks::retry_task;
 use crate::session::tests::world::failure;
+use crate::size::json_bytes;
 
 /// The facts that give an agent something, with their sequences.
 fn given(events: &[Event]) -> Vec<(u64, TurnSubmitted)> {
@@ -38,8 +39,9 @@ fn what_is_long_is_in_no_row_and_is_given_again_all_the_same() {
     let said_in = second.input_sequence.expect("where it is said in full");
     assert!(said_in < *sequence);
     let events: Vec<Event> = world.log.iter().flatten().map(|bytes| Event::decode(bytes).expect("an event")).collect();
-    let Fact::TaskCreated(created) = &events[said_in as usize - 1].fact else { panic!("not what made the task") };
-    assert_eq!(created.input, long);
+    assert_eq!(given(&events[said_in as usize - 1..][..1]), given(&done.events), "where it was given first");
+    let written: usize = world.log[0].iter().map(Vec::len).sum();
+    assert!(written < json_bytes(&long) + (64 << 10), "{written} bytes to say it once");
     assert_eq!(world.replayed(), world.state);
 }
 
