@@ -9,6 +9,9 @@ use crate::params::Violations;
 /// The most tasks of one page, and of one page of push configurations.
 pub const PAGE_SIZE_MAX: i32 = 100;
 
+/// Which field holds the push configuration that a message brings along, in the words of 1.0.
+pub const SENT_PUSH_CONFIG: &str = "configuration.taskPushNotificationConfig";
+
 /// Which field holds the message, as its client wrote it.
 const MESSAGE: &str = "message";
 
@@ -68,7 +71,11 @@ impl Operation {
                 request.status = request.status.take().filter(|status| *status != TaskState::Unspecified);
             }
             Self::CreatePushConfig(config) | Self::CreatePushConfigAhead(config) => none_if_empty(&mut config.id),
-            Self::AnyPushConfig(request) | Self::ListPushConfigs(request) => none_if_empty(&mut request.page_token),
+            Self::AnyPushConfig(request) | Self::ListPushConfigs(request) => {
+                none_if_empty(&mut request.page_token);
+                // Its field has no presence in the protobuf definition, so 0 cannot be told from nothing.
+                request.page_size = request.page_size.filter(|size| *size != 0);
+            }
             _ => {}
         }
     }
@@ -79,7 +86,7 @@ fn send(request: &SendMessageRequest, wrong: &mut Violations) {
     let Some(configuration) = &request.configuration else { return };
     history_length("configuration.historyLength", configuration.history_length, wrong);
     if let Some(config) = &configuration.task_push_notification_config {
-        push_config("configuration.taskPushNotificationConfig.", config, wrong);
+        push_config(&format!("{SENT_PUSH_CONFIG}."), config, wrong);
     }
 }
 

@@ -150,6 +150,21 @@ pub fn invalid_field(field: impl Into<String>, description: impl Into<String>) -
     invalid(vec![FieldViolation { field: field.into(), description: description.into() }])
 }
 
+/// The same error with another name for a field that is wrong, or for what it is in.
+pub(crate) fn with_field(mut error: A2AError, from: &str, to: &str) -> A2AError {
+    if !error.message.contains(from) {
+        return error;
+    }
+    error.message = error.message.replace(from, to);
+    let violations = error.details.iter_mut().flatten().filter_map(|detail| detail.value.get_mut("fieldViolations"));
+    for violation in violations.filter_map(Value::as_array_mut).flatten() {
+        if let Some(Value::String(field)) = violation.get_mut("field") {
+            *field = field.replace(from, to);
+        }
+    }
+    error
+}
+
 /// What is asked for needs an extension that the request did not activate.
 pub fn extension_required(uri: &str) -> A2AError {
     let message = format!("this agent requires the extension {uri}; name it in A2A-Extensions");

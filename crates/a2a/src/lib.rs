@@ -22,7 +22,7 @@ mod version;
 pub mod view;
 
 pub use card::{BadKey, Card, CardKey, Form, Skill, Unverified, verify_card};
-pub use check::PAGE_SIZE_MAX;
+pub use check::{PAGE_SIZE_MAX, SENT_PUSH_CONFIG};
 pub use dialect::{Dialect, StreamWriter, get_task, list_push_configs, list_tasks, push_params_0_3};
 pub use error::{Error, details};
 pub use extension::{Extensions, MESSAGING_FEATURES, MESSAGING_URI, MESSAGING_VERSION};

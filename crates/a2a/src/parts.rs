@@ -6,6 +6,7 @@ use a2a::{Message, Part, PartContent, Role};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use factum_model::value::Part as Input;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// A part of a message as input for an agent.
@@ -65,7 +66,55 @@ pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD].iter().find_map(|engine| engine.decode(text).ok())
 }
 
-/// What of a message is not input: its id and annotations, and its parts where input cannot say all of them.
+/// What input does not say of a part.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Beside {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filename: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<HashMap<String, Value>>,
+}
+
+impl Beside {
+    /// Of what a part is, only that: its content may be as long as a message.
+    fn of(part: &Part) -> Self {
+        let metadata = part.metadata.clone();
+        match part.content {
+            PartContent::Text(_) | PartContent::Data(_) => {
+                Self { filename: part.filename.clone(), media_type: part.media_type.clone(), metadata }
+            }
+            PartContent::Raw(_) | PartContent::Url(_) => Self { metadata, ..Self::default() },
+        }
+    }
+
+    fn add_to(self, part: &mut Part) {
+        part.filename = self.filename.or(part.filename.take());
+        part.media_type = self.media_type.or(part.media_type.take());
+        part.metadata = self.metadata;
+    }
+}
+
+/// The parts as they were sent, from the input and what was kept beside it: by their numbers, or whole, as it once was.
+fn parts_of(input: &[Input], beside: Option<&Value>) -> Vec<Part> {
+    if let Some(whole) = beside.filter(|beside| beside.is_array())
+        && let Ok(parts) = Vec::deserialize(whole)
+    {
+        return parts;
+    }
+    let mut parts: Vec<Part> = input.iter().map(from_input).collect();
+    for (at, beside) in beside.and_then(Value::as_object).into_iter().flatten() {
+        let part = at.parse().ok().and_then(|at: usize| parts.get_mut(at));
+        if let (Some(part), Ok(beside)) = (part, Beside::deserialize(beside)) {
+            beside.add_to(part);
+        }
+    }
+    parts
+}
+
+/// What of a message is not input: its id and annotations, and what input cannot say of its parts.
 pub fn beside_input(message: &Message) -> Map<String, Value> {
     let mut beside = Map::new();
     beside.insert("message_id".to_owned(), message.message_id.as_str().into());
@@ -78,8 +127,10 @@ pub fn beside_input(message: &Message) -> Map<String, Value> {
     if let Some(ids) = message.reference_task_ids.as_ref().filter(|ids| !ids.is_empty()) {
         beside.insert("reference_task_ids".to_owned(), json!(ids));
     }
-    if message.parts.iter().any(|part| from_input(&to_input(part)) != *part) {
-        beside.insert("parts".to_owned(), json!(message.parts));
+    let parts = message.parts.iter().map(Beside::of).enumerate().filter(|(_, said)| *said != Beside::default());
+    let parts: Map<String, Value> = parts.map(|(at, said)| (at.to_string(), json!(said))).collect();
+    if !parts.is_empty() {
+        beside.insert("parts".to_owned(), parts.into());
     }
     beside
 }
@@ -93,13 +144,12 @@ pub fn message_of(
     fallback_id: impl FnOnce() -> String,
 ) -> Message {
     let field = |name: &str| beside.and_then(|beside| beside.get(name)).cloned();
-    let parts = field("parts").and_then(|parts| serde_json::from_value(parts).ok());
     Message {
         message_id: field("message_id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_else(fallback_id),
         context_id: Some(context_id.to_owned()),
         task_id: Some(task_id.to_owned()),
         role: Role::User,
-        parts: parts.unwrap_or_else(|| input.iter().map(from_input).collect()),
+        parts: parts_of(input, beside.and_then(|beside| beside.get("parts"))),
         metadata: field("metadata").and_then(|metadata| serde_json::from_value(metadata).ok()),
         extensions: field("extensions").and_then(|uris| serde_json::from_value(uris).ok()),
         reference_task_ids: field("reference_task_ids").and_then(|ids| serde_json::from_value(ids).ok()),
@@ -126,6 +176,8 @@ mod tests {
             json!({ "text": "hello" }),
             json!({ "text": "# hello", "mediaType": "text/markdown" }),
             json!({ "text": "hello", "metadata": { "a": 1 } }),
+            json!({ "text": "hello", "mediaType": "", "metadata": {} }),
+            json!({ "text": "hello", "filename": "hello.txt" }),
             json!({ "data": { "a": [1, 2] } }),
             json!({ "data": [1] , "mediaType": "application/json" }),
             json!({ "raw": "AAEC", "filename": "a.bin", "mediaType": "application/octet-stream" }),
@@ -142,6 +194,27 @@ mod tests {
             message.context_id = Some("c1".to_owned());
             assert_eq!(again, message, "{sent}");
         }
+    }
+
+    /// The bound on what is kept beside the input is one on annotations, not on what is said.
+    #[test]
+    fn what_a_part_says_is_not_kept_beside_it() {
+        let long = "x".repeat(100_000);
+        let mut plain = Message::new(Role::User, vec![Part::text("first"), Part::text(long.as_str())]);
+        plain.parts[1].media_type = Some("text/plain".to_owned());
+        plain.parts.push(part(json!({ "raw": "AAEC", "metadata": { "a": 1 } })));
+        let beside = beside_input(&plain);
+        assert_eq!(beside["parts"], json!({ "1": { "mediaType": "text/plain" }, "2": { "metadata": { "a": 1 } } }));
+    }
+
+    /// As it was kept before.
+    #[test]
+    fn parts_that_were_kept_whole_are_read() {
+        let parts = json!([{ "text": "hello", "mediaType": "text/markdown" }]);
+        let beside = json!({ "message_id": "m", "parts": parts });
+        let input = [Input::Text { text: "hello".to_owned() }];
+        let read = message_of("t1", "c1", &input, Some(&beside), String::new);
+        assert_eq!(json!(read.parts), parts);
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub struct Update {
     pub response: StreamResponse,
 }
 
-/// A stream that ends with its task, or when the task waits for its user.
+/// What comes of a task. It ends with the task; one that a message began also where the task waits for its user, while a
+/// subscription goes on, since somebody else may answer.
 pub type Updates = Pin<Box<dyn Stream<Item = Result<Update, A2AError>> + Send>>;
 
 /// The operations of A2A, for one caller.

@@ -74,6 +74,7 @@ pub async fn bind(runtime: Runtime, options: ServerOptions) -> io::Result<Server
     let metrics = Metrics::new(sources);
     let mut state = State::new(runtime, auth, dev, options.limits, options.heartbeat, Arc::new(metrics));
     state.public_url = options.public_url;
+    state.listen = Some(options.listen.ip()).filter(|address| !address.is_unspecified());
     state.a2a = Setup::new(options.a2a);
     Ok(Server { listener, state: Arc::new(state) })
 }

@@ -1,7 +1,7 @@
 //! What every transport shares, and the door every request goes through: who is it, and may it ask now.
 
 use std::any::Any;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) metrics: Arc<Metrics>,
     /// Where clients reach this server, if the operator says so.
     pub(crate) public_url: Option<String>,
+    /// Where it listens, if that is at one address.
+    pub(crate) listen: Option<IpAddr>,
     pub(crate) a2a: Setup,
     rates: Rates,
 }
@@ -84,7 +86,18 @@ impl State {
         metrics: Arc<Metrics>,
     ) -> Self {
         let rates = Rates::new(&limits);
-        Self { runtime, auth, dev, limits, heartbeat, metrics, public_url: None, a2a: Setup::default(), rates }
+        Self {
+            runtime,
+            auth,
+            dev,
+            limits,
+            heartbeat,
+            metrics,
+            public_url: None,
+            listen: None,
+            a2a: Setup::default(),
+            rates,
+        }
     }
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.
@@ -104,6 +117,13 @@ impl State {
     /// In dev, refuses requests that a web page of another site made its visitor's browser send.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if self.dev { check_origin(headers) } else { Ok(()) }
+    }
+
+    /// Whether this host, with or without a port, is the address that the server listens at.
+    pub(crate) fn listens_at(&self, host: &str) -> bool {
+        let address = host.parse::<IpAddr>().ok();
+        let address = address.or_else(|| host.parse::<SocketAddr>().ok().map(|address| address.ip()));
+        address.is_some() && address == self.listen
     }
 
     /// Refuses a caller who was let in before and would not be now: keys are revoked and tokens run out while streams and
@@ -188,7 +208,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     if local { Ok(()) } else { refuse("Host") }
 }
 
-fn is_loopback_host(host: &str) -> bool {
+pub(crate) fn is_loopback_host(host: &str) -> bool {
     // A bare IPv6 address has colons of its own, which are no port.
     if let Ok(address) = host.parse::<IpAddr>() {
         return address.is_loopback();

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::events::Phase;
 use crate::id::*;
 use crate::routing::TaskProfile;
-use crate::value::{Failure, Metadata, Part};
+use crate::value::{Failure, Metadata};
 use crate::wire::{record, wire, words};
 
 record! {
@@ -119,9 +119,9 @@ wire! {
         pub retry_policy: Option<RetryPolicy>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
-        /// What its agent is given; the objective where it is empty.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub input: Vec<Part>,
+        /// The fact that says what its agent is given, where that is more than the objective. A message may be long and a row is
+        /// written again with every change, so it is not kept here.
+        pub input_sequence: Option<u64>,
         pub progress: Option<Progress>,
         /// The newest attempt.
         pub attempt: Option<Attempt>,

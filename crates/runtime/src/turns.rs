@@ -46,11 +46,14 @@ impl Runtime {
         let Some((active, to)) = active else { return Ok(None) };
         let mut facts = Facts::new(turn_id);
         self.add_stored(&cell.stream, active.submitted_sequence, active.submitted_sequence, &mut facts).await?;
+        if let Some(sequence) = facts.said_in {
+            self.add_stored(&cell.stream, sequence, sequence, &mut facts).await?;
+        }
         // However long it waited in the queue, nothing of that has to be read.
         let from = active.started_sequence.max(active.submitted_sequence + 1);
         self.add_stored(&cell.stream, from, to, &mut facts).await?;
         let turn = facts.into_turn(active, thread_id, turn_id);
-        turn.map(Some).ok_or_else(|| Refusal::internal("a turn has no turn.submitted"))
+        turn.map(Some).ok_or_else(|| Refusal::internal("the facts of a turn do not say what it was given"))
     }
 
     /// Adds the session's events from one sequence to another, both included.
@@ -96,6 +99,9 @@ pub(crate) fn answered_at_once<'a>(
         Fact::TurnSubmitted(fact) if event.scope.turn_id.as_ref() == Some(turn_id) => Some(fact),
         _ => None,
     })?;
+    if submitted.input_sequence.is_some() {
+        return None;
+    }
     let active = Active::of(state, thread_id, turn_id)?;
     let agent = agents.get(&active.agent)?;
     let mut transcript = Transcript::new(turn_id.clone());
@@ -129,13 +135,15 @@ impl Active {
 struct Facts {
     transcript: Transcript,
     submitted: Option<(Vec<Part>, Metadata)>,
+    /// The fact that says its input in full, until that is added.
+    said_in: Option<u64>,
     /// The context it was submitted in, which everything it leads to belongs to.
     trace: Trace,
 }
 
 impl Facts {
     fn new(turn_id: &TurnId) -> Self {
-        Self { transcript: Transcript::new(turn_id.clone()), submitted: None, trace: Trace::default() }
+        Self { transcript: Transcript::new(turn_id.clone()), submitted: None, said_in: None, trace: Trace::default() }
     }
 
     /// Adds events of the session; those of other turns do not count.
@@ -148,14 +156,26 @@ impl Facts {
         });
         if let Some((fact, trace)) = submitted {
             self.submitted = Some((fact.input.clone(), fact.options.clone()));
+            self.said_in = fact.input_sequence;
             self.trace = trace.clone();
         }
+        self.add_input(events);
         self.transcript.extend(events);
     }
 
-    /// The turn, unless the fact that submitted it was not among them.
+    /// Its input, where the fact that says it in full is among these.
+    fn add_input(&mut self, events: &[Event]) {
+        let Some(sequence) = self.said_in else { return };
+        let Some(event) = events.iter().find(|event| event.sequence == sequence) else { return };
+        if let (Fact::TurnSubmitted(fact), Some((input, _))) = (&event.fact, &mut self.submitted) {
+            input.clone_from(&fact.input);
+            self.said_in = None;
+        }
+    }
+
+    /// The turn, unless a fact that says what it was given was not among them.
     fn into_turn(self, active: Active, thread_id: &ThreadId, turn_id: &TurnId) -> Option<Box<Turn>> {
-        let (input, options) = self.submitted?;
+        let (input, options) = self.submitted.filter(|_| self.said_in.is_none())?;
         let runner = Runner { thread_id: thread_id.clone(), turn_id: turn_id.clone(), attempt: active.attempt };
         let Facts { transcript, trace, .. } = self;
         Some(Box::new(Turn { runner, agent: active.agent, input, options, transcript, trace, opened: false }))

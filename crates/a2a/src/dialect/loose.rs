@@ -1,11 +1,14 @@
 //! What 1.0 takes beyond its own forms, because the conformance suite and clients of other drafts send it: a message without an
-//! id, ids of task and context beside the message instead of in it, a push configuration that is wrapped.
+//! id, ids of task and context beside the message instead of in it, a push configuration that is wrapped. Beyond what the types
+//! read: bytes in the other alphabet of base64 or without padding, which ProtoJSON takes.
 //!
 //! What is right is read once, as it is; only what does not fit, or has such a name in it, is looked at again.
 
 use std::collections::HashMap;
 
 use a2a::{A2AError, SendMessageRequest, TaskPushNotificationConfig};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -13,13 +16,15 @@ use serde_json::Value;
 
 use crate::fault::invalid_field;
 use crate::params::read;
+use crate::parts::decode_base64;
 
 const MESSAGE_ID: &str = "messageId";
+const RAW: &str = "raw";
 const WRAPPED: &str = "pushNotificationConfig";
 
 pub(super) fn request(params: &str) -> Result<SendMessageRequest, A2AError> {
     let mut request = match read(params) {
-        Err(_) if !has(params, MESSAGE_ID) => read(&with_empty_id(params)?),
+        Err(_) if !has(params, MESSAGE_ID) || has(params, RAW) => read(&as_the_types_read(params)?),
         request => request,
     }?;
     beside(params, &mut request)?;
@@ -55,11 +60,19 @@ fn one_content_each(params: &str) -> Result<(), A2AError> {
     }
 }
 
-/// A message whose id counts as absent: it gets one with everything else that is empty.
-fn with_empty_id(params: &str) -> Result<String, A2AError> {
+/// The same with an id that counts as absent where there is none, so that it gets one with everything else that is empty, and with
+/// its bytes in the alphabet that the types read. What is no base64 at all is left for them to refuse.
+fn as_the_types_read(params: &str) -> Result<String, A2AError> {
     let mut params: Value = read(params)?;
     if let Some(message) = params.get_mut("message").and_then(Value::as_object_mut) {
-        message.insert(MESSAGE_ID.to_owned(), "".into());
+        message.entry(MESSAGE_ID).or_insert_with(|| "".into());
+        for part in message.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(Value::String(raw)) = part.get_mut(RAW)
+                && let Some(bytes) = decode_base64(raw)
+            {
+                *raw = STANDARD.encode(bytes);
+            }
+        }
     }
     Ok(params.to_string())
 }

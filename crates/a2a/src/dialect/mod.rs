@@ -15,6 +15,8 @@ pub(crate) use http_0_3::CANCELLED;
 pub use http_0_3::push_params_0_3;
 pub use query::{get_task, list_push_configs, list_tasks};
 
+use crate::check::SENT_PUSH_CONFIG;
+use crate::fault::with_field;
 use crate::operation::{Around, Name, Operation, Outcome};
 
 /// How a client speaks.
@@ -44,7 +46,18 @@ impl Dialect {
             Self::V0_3 | Self::Either | Self::V0_3Http => legacy::read(name, params, around, self)?,
             Self::April2025 => legacy::read_april_2025(name, params, around)?,
         };
-        operation.checked()
+        operation.checked().map_err(|error| self.named(error))
+    }
+
+    /// An error in the words of its client: where a field is wrong that older versions have another name for, it has that.
+    pub fn named(self, error: A2AError) -> A2AError {
+        match self {
+            Self::V1_0 => error,
+            Self::April2025 => with_field(error, SENT_PUSH_CONFIG, "pushNotification"),
+            Self::V0_3 | Self::V0_3Http | Self::Either => {
+                with_field(error, SENT_PUSH_CONFIG, "configuration.pushNotificationConfig")
+            }
+        }
     }
 
     /// Writes an answer that is no stream.

@@ -34,6 +34,8 @@ pub(super) fn write(outcome: &Outcome, out: &mut Vec<u8>) {
         Outcome::Task(task) => put(task, out),
         Outcome::Tasks(tasks) => put(tasks, out),
         Outcome::PushConfig(config) => put(config, out),
+        // The types leave an empty list out, and a client that asks for one looks for it.
+        Outcome::PushConfigs(configs) if configs.configs.is_empty() => out.extend_from_slice(br#"{"configs":[]}"#),
         Outcome::PushConfigs(configs) => put(configs, out),
         Outcome::Card(card) => put(card, out),
         // A stream is written item by item; what was deleted leaves an empty message.

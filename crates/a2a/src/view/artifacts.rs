@@ -1,7 +1,7 @@
 //! The artifacts of a task: what its agent kept, and the text of its answers, which is the artifact `response` of each turn.
 //!
-//! Text is shown as it comes. A request to the model that fails is asked again and begins its text anew, so what it had
-//! streamed is taken back: the next piece replaces the whole.
+//! Text is shown as it comes. A request to the model that fails and is asked again begins its text anew, so what it had
+//! streamed is taken back: the next piece replaces the whole. What the last request had streamed stays.
 
 use factum_model::Event;
 use factum_model::events::{ArtifactChanged, ModelCompleted};
@@ -15,6 +15,8 @@ const RESPONSE: &str = "response";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Artifacts {
     pub(super) all: Vec<Artifact>,
+    /// Nobody asks for them as they stand any more.
+    changes_only: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +42,18 @@ pub(super) struct Answer {
     stale: bool,
 }
 
+impl Artifact {
+    fn is_stale(&self) -> bool {
+        matches!(&self.content, Content::Answer(answer) if answer.stale)
+    }
+}
+
 impl Artifacts {
+    pub(super) fn show_changes_only(&mut self) {
+        self.changes_only = true;
+        self.all.retain(|artifact| matches!(artifact.content, Content::Answer(_)));
+    }
+
     pub(super) fn delta(&mut self, event: &Event, text: &str) -> Vec<Shown> {
         let Some((id, answer)) = event.scope.turn_id.as_ref().and_then(|turn_id| self.answer(turn_id)) else {
             return Vec::new();
@@ -52,9 +65,9 @@ impl Artifacts {
         vec![shown(id, piece, append, false)]
     }
 
-    /// The request gave no answer.
-    pub(super) fn cut_off(&mut self, event: &Event) -> Vec<Shown> {
-        let Some(turn_id) = &event.scope.turn_id else { return Vec::new() };
+    /// The request gave no answer and is asked again.
+    pub(super) fn cut_off(&mut self, event: &Event) {
+        let Some(turn_id) = &event.scope.turn_id else { return };
         let id = response_id(turn_id);
         if let Some(Content::Answer(answer)) = self.get(&id).map(|artifact| &mut artifact.content)
             && answer.text.len() > answer.whole
@@ -62,7 +75,19 @@ impl Artifacts {
             answer.text.truncate(answer.whole);
             answer.stale = true;
         }
-        Vec::new()
+    }
+
+    /// Nothing is asked again: what clients have of text that was taken back is replaced, if need be by nothing.
+    pub(super) fn settled(&mut self) -> Vec<Shown> {
+        let mut replaced = Vec::new();
+        for artifact in &mut self.all {
+            if let Content::Answer(answer) = &mut artifact.content
+                && std::mem::take(&mut answer.stale)
+            {
+                replaced.push(shown(artifact.id.clone(), answer.text.clone(), false, true));
+            }
+        }
+        replaced
     }
 
     pub(super) fn answered(&mut self, event: &Event, fact: &ModelCompleted) -> Vec<Shown> {
@@ -95,15 +120,17 @@ impl Artifacts {
         let (Some(artifact_id), Some(content)) = (&event.scope.artifact_id, &fact.content) else { return Vec::new() };
         let (id, name) = (artifact_id.as_str().to_owned(), fact.name.clone());
         let content = Box::new(content.clone());
+        let keeps = !self.changes_only;
         match self.get(&id) {
             Some(known) => known.content = Content::Output(content.clone()),
-            None => {
+            None if keeps => {
                 self.all.push(Artifact {
                     id: id.clone(),
                     name: name.clone(),
                     content: Content::Output(content.clone()),
                 });
             }
+            None => {}
         }
         vec![Shown::Artifact { artifact_id: id, name, piece: Piece::Output(content), append: false, last: true }]
     }
@@ -134,6 +161,10 @@ impl Artifacts {
     fn answer(&mut self, turn_id: &TurnId) -> Option<(String, &mut Answer)> {
         let id = response_id(turn_id);
         if !self.has(&id) {
+            if self.changes_only {
+                // A turn begins to answer when the one before is over. What clients have of that stays, unless it was taken back.
+                self.all.retain(|artifact| artifact.is_stale());
+            }
             let content = Content::Answer(Answer::default());
             self.all.push(Artifact { id: id.clone(), name: Some(RESPONSE.to_owned()), content });
         }

@@ -40,8 +40,6 @@ pub struct TaskView {
     pub status_message: Option<Message>,
     pub status_at: DateTime<Utc>,
     pub history: Vec<Message>,
-    /// Counts the changes its client can see.
-    pub generation: u64,
     /// The last fact it reflects.
     pub sequence: u64,
     metadata: Option<HashMap<String, Value>>,
@@ -51,6 +49,8 @@ pub struct TaskView {
     /// Tasks that its turns gave to peers: what those ask is asked here too.
     given: Vec<TaskId>,
     open: Vec<OpenAction>,
+    /// Nobody asks for the task as it stands any more.
+    changes_only: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -87,7 +87,6 @@ impl TaskView {
             status_message: None,
             status_at: time(event.timestamp),
             history: Vec::new(),
-            generation: 0,
             sequence: event.sequence,
             metadata: None,
             artifacts: Artifacts::default(),
@@ -95,7 +94,17 @@ impl TaskView {
             turns: Vec::new(),
             given: Vec::new(),
             open: Vec::new(),
+            changes_only: false,
         })
+    }
+
+    /// From here on only what changes is shown, to one who has the task as it stands: what was said is no longer needed, and a
+    /// stream may be open for as long as a task is.
+    pub fn show_changes_only(&mut self) {
+        self.changes_only = true;
+        self.history = Vec::new();
+        self.metadata = None;
+        self.artifacts.show_changes_only();
     }
 
     /// Nothing changes any more.
@@ -120,9 +129,7 @@ impl TaskView {
             self.given.push(task_id.clone());
             return Vec::new();
         }
-        let shown = self.change(event);
-        self.generation += shown.len() as u64;
-        shown
+        self.change(event)
     }
 
     fn concerns(&self, event: &Event) -> bool {
@@ -163,7 +170,11 @@ impl TaskView {
                 self.status(TaskState::Working, Some(message), at)
             }
             Fact::ModelDelta(fact) => self.artifacts.delta(event, &fact.text),
-            Fact::ModelFailed(_) => self.artifacts.cut_off(event),
+            Fact::ModelFailed(fact) if fact.will_retry => {
+                self.artifacts.cut_off(event);
+                Vec::new()
+            }
+            Fact::ModelFailed(_) => self.artifacts.settled(),
             Fact::ModelCompleted(fact) => self.artifacts.answered(event, fact),
             Fact::ArtifactChanged(fact) if fact.change == ArtifactChange::Deleted => {
                 self.artifacts.remove(event);
@@ -184,25 +195,31 @@ impl TaskView {
                 // What the agent said before it stands before it.
                 self.is_past();
                 self.said(event, &fact.parts);
-                self.generation += 1;
                 Vec::new()
             }
-            Fact::TaskCompleted(_) => self.status(TaskState::Completed, None, at),
+            Fact::TaskCompleted(_) => self.ends(TaskState::Completed, None, at),
             Fact::TaskCancelled(fact) => {
                 let message = fact.reason.as_deref().map(|reason| self.agent_says(reason, event));
-                self.status(TaskState::Canceled, message, at)
+                self.ends(TaskState::Canceled, message, at)
             }
             Fact::TaskFailed(fact) => {
                 let message = self.agent_says(&fact.error.message, event);
                 let state = if fact.error.is_rejection() { TaskState::Rejected } else { TaskState::Failed };
-                self.status(state, Some(message), at)
+                self.ends(state, Some(message), at)
             }
             Fact::TaskTimedOut(fact) => {
                 let message = self.agent_says(&fact.error.message, event);
-                self.status(TaskState::Failed, Some(message), at)
+                self.ends(TaskState::Failed, Some(message), at)
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The last status. Nothing replaces text any more that was taken back, so that comes first.
+    fn ends(&mut self, state: TaskState, message: Option<Message>, at: Timestamp) -> Vec<Shown> {
+        let mut shown = self.artifacts.settled();
+        shown.extend(self.status(state, message, at));
+        shown
     }
 
     /// A new status; the message of the one before becomes a part of the conversation.
@@ -220,7 +237,8 @@ impl TaskView {
         let says = |message: &Message| {
             message.parts.iter().any(|part| part.as_text().is_none_or(|text| !text.trim().is_empty()))
         };
-        self.history.extend(self.status_message.take().filter(says));
+        let said = self.status_message.take().filter(says);
+        self.history.extend(said.filter(|_| !self.changes_only));
     }
 
     fn said(&mut self, event: &Event, input: &[Input]) {
@@ -229,6 +247,9 @@ impl TaskView {
     }
 
     fn say(&mut self, event: &Event, input: &[Input], beside: Option<&Value>) {
+        if self.changes_only {
+            return;
+        }
         let id = || event.event_id.as_str().to_owned();
         let message = message_of(&self.id, &self.context_id, input, beside, id);
         self.history.push(message);

@@ -71,6 +71,16 @@ impl Log {
         self.tell(json!({ "turn_id": "u" }), "model.failed", json!({ "error": error, "will_retry": true }))
     }
 
+    /// It is not asked again.
+    fn fails(&mut self) -> Vec<Shown> {
+        let error = json!({ "category": "broken", "message": "", "retryable": false });
+        self.tell(json!({ "turn_id": "u" }), "model.failed", json!({ "error": error, "will_retry": false }))
+    }
+
+    fn cancelled(&mut self) -> Vec<Shown> {
+        self.tell(json!({ "task_id": "t" }), "task.cancelled", json!({ "status": "cancelled", "cancelled_by": "x" }))
+    }
+
     fn asks(&mut self, action: &str, kind: &str) -> Vec<Shown> {
         let payload = json!({ "action_type": kind, "prompt": action, "on_timeout": "wait" });
         self.tell(json!({ "turn_id": "u", "action_id": action }), "action.required", payload)
@@ -170,6 +180,25 @@ fn a_retry_may_say_less() {
     assert_eq!(put_together(shown), "");
 }
 
+/// Text that nothing follows stays: a client has it already, and whoever asks later gets the same.
+#[test]
+fn what_was_said_before_the_end_stays() {
+    let mut fails = Log::new();
+    let shown = [fails.delta("This will not end well."), fails.fails()].concat();
+    let kept = "This will not end well.".to_owned();
+    assert_eq!((put_together(shown), fails.view.answer_text()), (kept.clone(), kept));
+
+    for end in [Log::fails, Log::cancelled] {
+        let mut log = Log::new();
+        let mut shown = log.delta("one ");
+        shown.extend(log.calls("one "));
+        shown.extend(log.delta("two"));
+        shown.extend(log.cut_off());
+        shown.extend(end(&mut log));
+        assert_eq!((put_together(shown), log.view.answer_text()), ("one ".to_owned(), "one ".to_owned()));
+    }
+}
+
 /// What is shown is what an answer is taken for, so it does not change under the client that reads it.
 #[test]
 fn the_oldest_question_is_shown_until_it_is_decided() {
@@ -196,15 +225,49 @@ fn the_oldest_question_is_shown_until_it_is_decided() {
     assert_eq!(shown(&log), (TaskState::Working, None, None));
 }
 
+/// A stream shows the same whether the whole task is remembered behind it or not, and a stream may be open for days.
+#[test]
+fn what_changes_takes_little_to_know() {
+    let tell = |log: &mut Log| -> Vec<Shown> {
+        let mut shown = log.delta("one ");
+        shown.extend(log.calls("one "));
+        shown.extend(log.delta("two"));
+        shown.extend(log.cut_off());
+        shown.extend(log.delta("three"));
+        shown.extend(log.answered("three"));
+        shown.extend(log.asks("which", "input"));
+        shown.extend(log.resolved("which"));
+        let parts = json!([{ "type": "text", "text": "go on" }]);
+        let said = json!({ "kind": "message", "direction": "inbound", "parts": parts });
+        shown.extend(log.tell(json!({ "task_id": "t" }), "channel.message", said));
+        let submitted = json!({
+            "input": parts, "source": "agent://alice", "agent": "demo", "status": "accepted", "on_busy": "queue",
+        });
+        shown.extend(log.tell(json!({ "task_id": "t", "turn_id": "v" }), "turn.submitted", submitted));
+        let delta = json!({ "text": "four", "index": 0 });
+        shown.extend(log.tell(json!({ "turn_id": "v" }), "model.delta", delta));
+        let content = json!({ "ref": "blob:sha256:00", "media_type": "text/plain", "size": 5, "preview_dropped": 5 });
+        let changed = json!({ "name": "a.txt", "change": "created", "version": 1, "content": content });
+        shown.extend(log.tell(json!({ "turn_id": "v", "artifact_id": "art_1" }), "artifact.changed", changed));
+        shown.extend(log.cancelled());
+        shown
+    };
+    let (mut whole, mut changes) = (Log::new(), Log::new());
+    changes.view.show_changes_only();
+    assert_eq!(tell(&mut whole), tell(&mut changes));
+    assert_eq!((whole.view.history.len(), whole.view.answer_text().as_str()), (3, "one threefour"));
+    assert_eq!((changes.view.history.len(), changes.view.answer_text().as_str()), (0, "four"));
+    assert_eq!((whole.view.artifacts.all.len(), changes.view.artifacts.all.len()), (3, 1));
+}
+
 #[test]
 fn what_is_over_does_not_change() {
     let mut log = Log::new();
     let ended = json!({ "status": "completed", "completed_by": "x", "delivery_state": "pending" });
     assert_eq!(log.tell(json!({ "task_id": "t" }), "task.completed", ended).len(), 1);
-    let generation = log.view.generation;
     assert!(log.delta("more").is_empty());
     assert!(log.asks("which", "input").is_empty());
-    assert_eq!((log.view.state.clone(), log.view.generation), (TaskState::Completed, generation));
+    assert_eq!((log.view.state.clone(), log.view.answer_text()), (TaskState::Completed, String::new()));
 }
 
 #[test]

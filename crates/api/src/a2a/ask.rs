@@ -121,7 +121,7 @@ impl<H: Host> Ask<'_, H> {
         dialect: Dialect,
         operation: Operation,
     ) -> Result<Outcome, A2AError> {
-        let outcome = operation.carry_out(server).await?;
+        let outcome = operation.carry_out(server).await.map_err(|error| dialect.named(error))?;
         let Outcome::Card(card) = outcome else { return Ok(outcome) };
         let card = card::at(self.state, self.headers, (agent, self.caller), dialect.into(), *card);
         Ok(Outcome::Card(Box::new(card)))

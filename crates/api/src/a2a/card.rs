@@ -19,7 +19,7 @@ use super::ask::version;
 use super::tenant;
 use crate::http::json_response;
 use crate::problem::Problem;
-use crate::state::State;
+use crate::state::{State, is_loopback_host};
 
 const JWKS: &str = "/.well-known/jwks.json";
 
@@ -124,7 +124,7 @@ impl Cache {
 fn make(state: &State, agent: &str, form: Form, base_url: &str) -> Kept {
     let public = public(state, agent, base_url).agent_card();
     let mut card = form.write(&public);
-    if let Some(key) = &state.a2a.options.card_key {
+    if let Some(key) = signer(state, base_url) {
         key.sign(&mut card, form.read_as_1_0(&public).as_ref(), &format!("{base_url}{JWKS}"));
     }
     let body = Bytes::from(card.to_string());
@@ -182,8 +182,7 @@ pub(super) fn at(
     let mut here = public(state, agent, &base_url);
     here.tenant = Some(caller.account.to_string());
     let card = AgentCard { supported_interfaces: here.agent_card().supported_interfaces, ..card };
-    let key = state.a2a.options.card_key.as_ref();
-    let signatures = key.map(|key| state.a2a.cards.signatures(key, form, &card, &base_url));
+    let signatures = signer(state, &base_url).map(|key| state.a2a.cards.signatures(key, form, &card, &base_url));
     AgentCard { signatures, ..card }
 }
 
@@ -206,6 +205,14 @@ fn skill(state: &State, name: &str) -> Skill {
     // A card must not have empty fields, and an agent need not be described.
     let description = described.filter(|text| !text.is_empty()).unwrap_or_else(|| name.to_owned());
     Skill { id: name.to_owned(), description }
+}
+
+/// The key for a card that says it is reached there. Anybody may name any host, and what is signed is what this server vouches
+/// for: where the operator says it is, or else the address that it listens at and the names of its own machine.
+fn signer<'a>(state: &'a State, base_url: &str) -> Option<&'a CardKey> {
+    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
+    let own = state.public_url.is_some() || is_loopback_host(host) || state.listens_at(host);
+    state.a2a.options.card_key.as_ref().filter(|_| own)
 }
 
 /// Where clients reach this server: what the operator says, else where this one did, which the listener puts into the first

@@ -172,8 +172,8 @@ fn read<H: Host>(
     query: Option<&str>,
 ) -> Result<Operation, A2AError> {
     let around = ask.around()?;
-    let tenant = called.tenant.clone();
     let pairs = path::query(query);
+    let tenant = tenant(called, &pairs)?;
     let params = match (&called.resource, name) {
         // A message is read right from the body, and the path only says whose it is.
         (Resource::Send | Resource::Stream, _) => {
@@ -204,10 +204,21 @@ fn read<H: Host>(
             with(Map::new(), &[(names[0], Some(id)), (names[1], Some(config)), ("tenant", tenant.as_ref())])?
         }
         (Resource::Cancel(id), _) => with(object(body)?, &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
-        (Resource::Subscribe(id), _) => with(Map::new(), &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
+        (Resource::Subscribe(id), _) => with(object(body)?, &[("id", Some(id)), ("tenant", tenant.as_ref())])?,
         (Resource::ExtendedCard, _) => with(Map::new(), &[("tenant", tenant.as_ref())])?,
     };
     dialect.read(name, Some(&params), around)
+}
+
+/// Whose it is, as its path or its query says.
+fn tenant(called: &Called, query: &[(String, String)]) -> Result<Option<String>, A2AError> {
+    let asked = query.iter().find(|(name, value)| name == "tenant" && !value.is_empty()).map(|(_, value)| value);
+    match (&called.tenant, asked) {
+        (Some(in_path), Some(asked)) if in_path != asked => {
+            Err(invalid_field("tenant", format!("the query says {asked:?}, the path {in_path:?}")))
+        }
+        (in_path, asked) => Ok(in_path.as_ref().or(asked).cloned()),
+    }
 }
 
 fn text(body: &[u8]) -> Result<&str, A2AError> {
@@ -224,7 +235,7 @@ fn object(body: &[u8]) -> Result<Map<String, Value>, A2AError> {
     })
 }
 
-/// Adds what the path says. What the body says of the same must be the same.
+/// Adds what the path, or its query, says. What the body says of the same must be the same.
 fn with(mut params: Map<String, Value>, more: &[(&str, Option<&String>)]) -> Result<String, A2AError> {
     for (name, value) in more {
         if let Some(value) = value {
@@ -235,11 +246,11 @@ fn with(mut params: Map<String, Value>, more: &[(&str, Option<&String>)]) -> Res
     Ok(Value::Object(params).to_string())
 }
 
-/// Refuses a body that names another one than its path does: one of the two was meant, and nobody can tell which. An empty
+/// Refuses a body that names another one than its address does: one of the two was meant, and nobody can tell which. An empty
 /// text is a field that is not there.
 fn same(name: &str, in_body: Option<&str>, in_path: &str) -> Result<(), A2AError> {
     match in_body.filter(|said| !said.is_empty() && *said != in_path) {
-        Some(said) => Err(invalid_field(name, format!("the body says {said:?}, the path {in_path:?}"))),
+        Some(said) => Err(invalid_field(name, format!("the body says {said:?}, the address {in_path:?}"))),
         None => Ok(()),
     }
 }

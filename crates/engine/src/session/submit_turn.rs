@@ -177,6 +177,7 @@ fn enqueue(
 fn submitted(agent: &str, status: Status, command: &SubmitTurn, context: &Context<'_>) -> TurnSubmitted {
     TurnSubmitted {
         input: command.input.clone(),
+        input_sequence: None,
         source: context.caller.to_owned(),
         agent: agent.to_owned(),
         status,

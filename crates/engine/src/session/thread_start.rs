@@ -12,6 +12,19 @@ use super::turn_end::queue_order;
 use super::turn_start::start_turn;
 use crate::context::{Context, check};
 
+/// What an agent is given.
+pub(super) struct Input {
+    pub parts: Vec<Part>,
+    /// The fact that says it in full, where the parts do not.
+    pub sequence: Option<u64>,
+}
+
+impl From<Vec<Part>> for Input {
+    fn from(parts: Vec<Part>) -> Self {
+        Self { parts, sequence: None }
+    }
+}
+
 /// Opens a thread below another one. `scope` names the session and whatever the thread is for.
 #[allow(clippy::too_many_arguments, reason = "one flat decision; a struct would only rename the arguments")]
 pub(super) fn open_thread(
@@ -60,7 +73,7 @@ pub(super) fn submit(
     scope: &Scope,
     thread_id: &ThreadId,
     agent: &str,
-    input: Vec<Part>,
+    input: impl Into<Input>,
     context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) -> TurnId {
@@ -75,8 +88,10 @@ pub(super) fn submit(
         !queue_order(thread, events).is_empty() || (thread.active.is_some() && !events.iter().any(ends))
     });
     let status = if busy { Status::Queued } else { Status::Accepted };
+    let Input { parts, sequence } = input.into();
     let submitted = TurnSubmitted {
-        input,
+        input: parts,
+        input_sequence: sequence,
         source: context.caller.to_owned(),
         agent: agent.to_owned(),
         status,

@@ -128,7 +128,7 @@ settings! {
         /// Where to listen. Port 0 picks a free one.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 7420)), "FACTUM_LISTEN";
         /// Where clients reach this server, where that is not where it listens: `https://agents.example.com`. Stands in the
-        /// agent card. Empty: where a client reached it.
+        /// agent card. Empty: where a client reached it, in cards that are signed only for this machine and for `listen`.
         public_url: String = String::new();
         /// The longest silence on a stream before a heartbeat is sent.
         heartbeat_ms: u64 = 15_000;

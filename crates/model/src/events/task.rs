@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::id::{RunId, TaskId};
 use crate::routing::TaskProfile;
 use crate::task::*;
-use crate::value::{Failure, Metadata, Part};
+use crate::value::{Failure, Metadata};
 use crate::wire::{wire, words};
 
 wire! {
@@ -38,9 +38,8 @@ wire! {
         pub retry_policy: Option<RetryPolicy>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub input_refs: Vec<String>,
-        /// What its agent is given; the objective where it is empty.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub input: Vec<Part>,
+        /// The fact behind this one that says what its agent is given, where that is more than the objective.
+        pub input_sequence: Option<u64>,
         pub idempotency_key: Option<String>,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub metadata: Metadata,

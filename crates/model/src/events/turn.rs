@@ -10,6 +10,9 @@ wire! {
     /// Input was accepted and will be worked on.
     pub struct TurnSubmitted {
         pub input: Vec<Part>,
+        /// The earlier fact of the session that says the input in full, where an agent is given again what is long: `input` then
+        /// only says what it is about.
+        pub input_sequence: Option<u64>,
         /// The principal that submitted it.
         pub source: String,
         pub agent: String,

@@ -2,7 +2,6 @@
 
 use factum_engine::session::tasks::inbound::{InboundContext, InboundRow, keys};
 use factum_model::registry::Scope;
-use factum_model::task::TaskStatus;
 use factum_model::value::{OutputRef, Part};
 use factum_model::{Refusal, Timestamp};
 use factum_store::{Direction, Scan};
@@ -17,10 +16,8 @@ pub struct InboundFilter {
     /// Only this agent's.
     pub agent: Option<String>,
     pub context_id: Option<String>,
-    /// Any of these; all where empty.
-    pub statuses: Vec<TaskStatus>,
-    /// Of those that failed, only these: the ones whose agent does not do such things, or the others.
-    pub rejected: Option<bool>,
+    /// Shown like this: the word that the protocol has for how a task stands.
+    pub native_status: Option<String>,
     /// Whose status changed at this time or later.
     pub changed_after: Option<Timestamp>,
 }
@@ -71,7 +68,7 @@ impl Runtime {
         if after.as_ref().is_some_and(|after| !after.starts_with(&prefix)) {
             return Err(Refusal::invalid("this cursor is not one of this list"));
         }
-        let (mut rows, mut last_key, mut total) = (Vec::new(), None, 0);
+        let (mut rows, mut total) = (Vec::new(), 0);
         let mut scan =
             Scan { prefix: prefix.into(), after: None, until: None, direction: Direction::Forward, limit: SCAN_ROWS };
         loop {
@@ -80,13 +77,12 @@ impl Runtime {
             for (key, value) in &found {
                 let row: InboundRow = serde_json::from_slice(value)
                     .map_err(|error| Refusal::internal(format!("inbound row: {error}")))?;
-                if !filter.takes(&row) {
+                if !filter.takes(protocol, &row) {
                     continue;
                 }
                 total += 1;
                 let behind = after.as_ref().is_none_or(|after| key.as_ref() > after.as_slice());
                 if behind && rows.len() < limit {
-                    last_key = Some(key.clone());
                     rows.push((row, total));
                 }
             }
@@ -96,9 +92,15 @@ impl Runtime {
             }
         }
         let more = rows.last().is_some_and(|(_, at)| *at < total);
-        let rows = rows.into_iter().map(|(row, _)| row).collect();
-        let next = last_key.filter(|_| more).map(|key| secret.seal(CURSOR, &caller.account, &key));
+        let rows: Vec<InboundRow> = rows.into_iter().map(|(row, _)| row).collect();
+        let next = rows.last().filter(|_| more).map(|last| self.inbound_behind(caller, protocol, last));
         Ok(InboundPage { rows, next, total })
+    }
+
+    /// Where a page begins that is to go on behind this task.
+    pub fn inbound_behind(&self, caller: &Caller, protocol: &str, row: &InboundRow) -> String {
+        let key = keys::changed(&caller.account, protocol, &caller.principal, row.status_at, &row.task_id);
+        self.0.secret.seal(CURSOR, &caller.account, &key)
     }
 
     pub(super) async fn inbound_context(
@@ -112,11 +114,10 @@ impl Runtime {
 }
 
 impl InboundFilter {
-    fn takes(&self, row: &InboundRow) -> bool {
+    fn takes(&self, protocol: &str, row: &InboundRow) -> bool {
         self.agent.as_ref().is_none_or(|agent| row.is_of(agent))
             && self.context_id.as_ref().is_none_or(|context_id| *context_id == row.remote_context_id)
-            && (self.statuses.is_empty() || self.statuses.contains(&row.status))
-            && self.rejected.is_none_or(|rejected| rejected == row.rejected)
+            && self.native_status.as_deref().is_none_or(|word| row.native_status(protocol) == Some(word))
             && self.changed_after.is_none_or(|after| row.status_at >= after)
     }
 }

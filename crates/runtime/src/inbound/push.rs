@@ -23,6 +23,9 @@ use crate::runtime::Runtime;
 /// What the secrets of configurations are sealed for.
 const PURPOSE: &str = "push-config";
 
+/// The longest token, and the longest credentials. What is set ahead of its task stays in memory.
+const SECRET_BYTES_MAX: usize = 4 << 10;
+
 /// Where a peer wants to be told.
 #[derive(Clone, Debug)]
 pub struct PushTarget {
@@ -178,6 +181,12 @@ impl Runtime {
     ) -> Result<Option<String>, Refusal> {
         if target.token.is_none() && target.credentials.is_none() {
             return Ok(None);
+        }
+        for secret in [&target.token, &target.credentials].into_iter().flatten() {
+            let bytes = secret.expose_secret().len();
+            if bytes > SECRET_BYTES_MAX {
+                return Err(Refusal::limit("push_secret_bytes", bytes as u64, SECRET_BYTES_MAX as u64));
+            }
         }
         let plain = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
         let secrets = json!({ "token": plain(&target.token), "credentials": plain(&target.credentials) }).to_string();

@@ -277,8 +277,10 @@ fn decided(refusal: &Refusal) -> Option<(ActionId, String)> {
     Some((said("action_id")?.parse().ok()?, said("decision")?.to_owned()))
 }
 
+/// Ids that would be given. One of a task that is to be there, and of that task's context, is known or it is not.
 fn check_ids(said: &PeerMessage) -> Result<(), Refusal> {
-    [&said.task_id, &said.own_task_id, &said.context_id].into_iter().flatten().try_for_each(|id| check_id(id))
+    let context_id = said.context_id.as_ref().filter(|_| said.task_id.is_none());
+    said.own_task_id.as_ref().into_iter().chain(context_id).try_for_each(|id| check_id(id))
 }
 
 pub(super) fn check_id(id: &str) -> Result<(), Refusal> {

@@ -9,12 +9,11 @@ use a2a::{
     A2AError, AuthenticationInfo, Message, Part, PartContent, Role, SendMessageConfiguration,
     TaskPushNotificationConfig,
 };
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::fault::invalid_field;
+use crate::parts::decode_base64;
 
 pub(super) type Metadata = HashMap<String, Value>;
 
@@ -177,8 +176,8 @@ impl Files {
     fn into_content(self, field: &str) -> Result<(PartContent, Option<String>, Option<String>), A2AError> {
         let content = match (self.bytes, self.uri) {
             (Some(bytes), None) => {
-                let bad = |_| invalid_field(format!("{field}.file.bytes"), "must be base64");
-                PartContent::Raw(BASE64.decode(bytes).map_err(bad)?)
+                let bad = || invalid_field(format!("{field}.file.bytes"), "must be base64");
+                PartContent::Raw(decode_base64(&bytes).ok_or_else(bad)?)
             }
             (None, Some(uri)) => PartContent::Url(uri),
             _ => return Err(invalid_field(format!("{field}.file"), "has one of: bytes, uri")),

@@ -304,3 +304,10 @@ fn push_configurations_in_every_dialect() {
     let page = json!({ "configs": named, "nextPageToken": "more" });
     assert_eq!(written(Dialect::V0_3Http, &list(Some("more".to_owned()))), page);
 }
+
+/// A list without anything in it is one all the same.
+#[test]
+fn no_configurations_are_an_empty_list() {
+    let none = a2a::ListTaskPushNotificationConfigsResponse { configs: Vec::new(), next_page_token: None };
+    assert_eq!(written(Dialect::V1_0, &Outcome::PushConfigs(none)), json!({ "configs": [] }));
+}

@@ -102,6 +102,9 @@ fn requests_of_1_0() {
     check(Dialect::V1_0, Name::Subscribe, json!({ "id": "t" }), json!({ "subscribe": { "id": "t" }, "after": 7 }));
     let empty = json!({ "contextId": "", "pageToken": "", "status": "TASK_STATE_UNSPECIFIED" });
     check(Dialect::V1_0, Name::ListTasks, empty, json!({ "list": {} }));
+    // Over gRPC, too, a size of 0 is one that is not said.
+    let all = json!({ "taskId": "t", "pageSize": 0 });
+    check(Dialect::V1_0, Name::ListPushConfigs, all, json!({ "listPush": { "taskId": "t" } }));
     for params in [None, Some("null"), Some("{}")] {
         let operation = Dialect::V1_0.read(Name::ListTasks, params, Around::default()).unwrap();
         assert_eq!(told(&operation), json!({ "list": {} }));
@@ -477,4 +480,37 @@ fn params_in_a_query() {
     for wrong in ["x", "1.5", "99999999999"] {
         assert!(get_task("t".into(), None, &pairs(&[("historyLength", wrong)])).is_err(), "{wrong}");
     }
+}
+
+/// ProtoJSON takes both alphabets, with padding and without.
+#[test]
+fn bytes_are_read_in_every_alphabet() {
+    for bytes in ["+/8=", "+/8", "-_8=", "-_8"] {
+        let read_as = |dialect, part: Value, role: &str| {
+            let params = json!({ "message": { "messageId": "m", "role": role, "parts": [part] } });
+            read(dialect, Name::SendMessage, &params).unwrap()["send"]["message"]["parts"][0]["raw"].clone()
+        };
+        assert_eq!(read_as(Dialect::V1_0, json!({ "raw": bytes }), "ROLE_USER"), "+/8=", "{bytes}");
+        let file = json!({ "kind": "file", "file": { "bytes": bytes } });
+        assert_eq!(read_as(Dialect::V0_3, file, "user"), "+/8=", "{bytes}");
+    }
+    let nameless = json!({ "message": { "role": "ROLE_USER", "parts": [{ "text": "a" }, { "raw": "-_8" }] } });
+    let sent = read(Dialect::V1_0, Name::SendMessage, &nameless).unwrap()["send"]["message"].clone();
+    assert_eq!(sent["parts"][1]["raw"], "+/8=", "beside what else is taken");
+}
+
+/// A client looks for the field that it wrote.
+#[test]
+fn fields_are_named_as_their_client_wrote_them() {
+    let push = json!({ "url": "" });
+    let message = json!({ "messageId": "m", "role": "user", "parts": [{ "kind": "text", "text": "hi" }] });
+    let v0_3 = json!({ "message": message, "configuration": { "pushNotificationConfig": push } });
+    for dialect in [Dialect::V0_3, Dialect::V0_3Http] {
+        let fields = wrong(dialect, Name::SendMessage, v0_3.clone());
+        assert_eq!(fields, ["configuration.pushNotificationConfig.url"], "{dialect:?}");
+    }
+    let april = json!({ "id": "t", "message": message, "pushNotification": push });
+    assert_eq!(wrong(Dialect::April2025, Name::SendMessage, april), ["pushNotification.url"]);
+    let refused = crate::invalid_field("configuration.taskPushNotificationConfig.url", "names no host");
+    assert_eq!(Dialect::V0_3.named(refused).message, "configuration.pushNotificationConfig.url: names no host");
 }

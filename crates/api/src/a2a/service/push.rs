@@ -4,7 +4,7 @@ use a2a::{
     A2AError, AuthenticationInfo, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
     ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse, TaskPushNotificationConfig,
 };
-use factum_a2a::invalid_field;
+use factum_a2a::{SENT_PUSH_CONFIG, invalid_field};
 use factum_outbound::{Policy, Target};
 use factum_runtime::{PushConfig, PushTarget};
 use secrecy::SecretString;
@@ -42,7 +42,7 @@ impl Service {
 
     /// Whether the configuration that a message brings along could be delivered to. Its bounds are looked at where it is set.
     pub(super) fn check_sent_config(&self, config: &TaskPushNotificationConfig) -> Result<(), A2AError> {
-        check("configuration.taskPushNotificationConfig.url", config, &self.push_policy)
+        check(&format!("{SENT_PUSH_CONFIG}.url"), config, &self.push_policy)
     }
 
     pub(super) async fn get_config(

@@ -52,10 +52,10 @@ impl Service {
         let message = request.message;
         self.takes(&message)?;
         let input: Vec<_> = message.parts.iter().map(to_input).collect();
-        let begins = message.task_id.is_none();
+        let begins = message.task_id.is_none() && own_task_id.is_none();
         let id = message.task_id.clone().unwrap_or_default();
         let names_its_tasks = own_task_id.is_some();
-        // A client that gets a message back has no task that it could ask about.
+        // A client that gets a message back has no task that it could ask about. One that names its tasks asks about them.
         let answers = if begins && self.runtime.replies_with_message(&self.agent, &input) {
             Answers::Message
         } else {

@@ -65,7 +65,9 @@ impl Follow {
             self.begun = true;
             let view = self.watch.view();
             let task = view.task(self.history, true, &self.service.outputs()).await;
-            return Ok(Some(Update { position: Some(view.sequence), response: StreamResponse::Task(task) }));
+            let update = Update { position: Some(view.sequence), response: StreamResponse::Task(task) };
+            self.watch.show_changes_only();
+            return Ok(Some(update));
         }
         loop {
             if let Some(update) = self.ready.pop_front() {

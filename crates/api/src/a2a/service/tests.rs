@@ -6,6 +6,7 @@ mod asked;
 mod bound;
 mod cancel;
 mod channel;
+mod large;
 mod listed;
 mod push;
 mod rejected;
@@ -21,6 +22,7 @@ use a2a::{
 };
 use factum_a2a::server::{Sent, Server, TaskIs, Update};
 use factum_agent::Script;
+use factum_model::Fact;
 use factum_model::commands::{GetTask, ReadEvents};
 use factum_model::id::TaskId;
 use factum_model::registry::{Scope, Scopes};
@@ -294,9 +296,11 @@ async fn cancelling_reaches_the_work_and_is_the_end() {
 #[tokio::test]
 async fn a_failure_is_told() {
     let world = World::new().await;
-    let failed = task(&world.service("agent://alice"), sent(says("fail: disk is full"))).await;
+    let alice = world.service("agent://alice");
+    let failed = task(&alice, sent(says("fail: disk is full"))).await;
     assert_eq!(failed.status.state, TaskState::Failed);
     assert!(words(failed.status.message.as_ref()).contains("disk is full"), "{failed:?}");
+    assert_eq!(artifact_texts(&failed), ["This will not end well. "], "what a stream has shown is not taken back");
 }
 
 #[tokio::test]
@@ -326,9 +330,13 @@ async fn contexts_hold_tasks_together() {
     let mut elsewhere = about(&asked, "that");
     elsewhere.context_id = Some(first.context_id.clone());
     assert_eq!(code(alice.send_message(sent(elsewhere)).await), error_code::INVALID_PARAMS);
-    let mut unknown = says("hello");
-    unknown.task_id = Some("no-such-task".to_owned());
-    assert_eq!(code(alice.send_message(sent(unknown)).await), error_code::TASK_NOT_FOUND);
+    // However an id looks, it is one of no task.
+    for id in ["no-such-task", &"x".repeat(300), "no\nsuch\0task"] {
+        let unknown = Message { task_id: Some(id.to_owned()), ..says("hello") };
+        assert_eq!(code(alice.send_message(sent(unknown)).await), error_code::TASK_NOT_FOUND, "{id:?}");
+    }
+    let made_up = Message { context_id: Some("x".repeat(300)), ..says("hello") };
+    assert_eq!(code(alice.send_message(sent(made_up)).await), error_code::INVALID_PARAMS);
     let strict = Service::on(&world.runtime, &caller("agent://alice"), "demo", false);
     let mut own = says("hello");
     own.context_id = Some("my-own".to_owned());

@@ -51,6 +51,11 @@ impl Watch {
         &self.view
     }
 
+    /// What was said up to here is sent, and not asked for again.
+    pub(super) fn show_changes_only(&mut self) {
+        self.view.show_changes_only();
+    }
+
     /// The last fact that is there.
     pub(super) fn durable(&self) -> u64 {
         self.facts.durable()

@@ -93,6 +93,35 @@ async fn a_card_is_signed_once_and_cached() {
     }
 }
 
+/// A card that says where an agent is, is signed only where the server knows that to be so: anybody can name a host.
+#[tokio::test]
+async fn a_card_for_a_name_that_a_stranger_said_is_not_signed() {
+    let world = World::guarded(A2aOptions { card_key: Some(key()), ..A2aOptions::default() }).await;
+    let bearer = ("authorization", "Bearer dev:agent://x@acme");
+    for (host, signed) in [
+        ("localhost", true),
+        ("LocalHost:7420", true),
+        ("127.0.0.1:7420", true),
+        ("[::1]:7420", true),
+        ("evil.example", false),
+        ("evil.example:7420", false),
+        ("localhost.evil.example", false),
+        ("203.0.113.7", false),
+        ("127.0.0.1.evil.example", false),
+        ("evil.example@localhost", false),
+        ("localhost/evil.example:80", false),
+    ] {
+        for (path, version) in
+            [(USUAL, "1.0"), (USUAL, ""), ("/.well-known/agent.json", ""), ("/a2a/extendedAgentCard", "1.0")]
+        {
+            let headers = [("host", host), ("a2a-version", version), bearer];
+            let card = world.ask("GET", path, &headers, None).await;
+            let signatures = card.json()["signatures"].as_array().map_or(0, Vec::len);
+            assert_eq!((card.status, signatures > 0), (200, signed), "{host} {path} {version:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_extended_card_tells_callers_more() {
     let world = World::guarded(A2aOptions::default()).await;

@@ -186,6 +186,10 @@ async fn a_body_that_names_another_than_its_path_is_refused() {
         (configs, config("u"), "taskId"),
         ("tasks/t:cancel", json!({ "id": "u" }), "id"),
         ("dev/tasks/t:cancel", json!({ "tenant": "acme" }), "tenant"),
+        ("tasks/t:cancel?tenant=dev", json!({ "tenant": "acme" }), "tenant"),
+        ("message:send?tenant=dev", sent.clone(), "tenant"),
+        ("tasks/t:subscribe", json!({ "id": "u" }), "id"),
+        ("dev/tasks/t:subscribe", json!({ "tenant": "acme" }), "tenant"),
         ("v1/tasks/t/pushNotificationConfigs", old, "task_id"),
     ] {
         let answer = world.ask("POST", &format!("/a2a/{path}"), &[], Some(&body)).await;
@@ -197,6 +201,34 @@ async fn a_body_that_names_another_than_its_path_is_refused() {
     for (path, body) in [("dev/message:send", sent), (configs, config("t")), (configs, config(""))] {
         let answer = world.ask("POST", &format!("/a2a/{path}"), &[], Some(&body)).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
+}
+
+/// The fields of a request without a body stand in its query, the tenant among them.
+#[tokio::test]
+async fn a_tenant_is_read_wherever_it_stands() {
+    let world = World::guarded(A2aOptions { push_notifications: true, ..A2aOptions::default() }).await;
+    let subscribe = json!({ "tenant": "acme" });
+    for (method, path, body) in [
+        ("GET", "tasks", None),
+        ("GET", "tasks/t", None),
+        ("GET", "tasks/t:subscribe", None),
+        ("POST", "tasks/t:subscribe", Some(&subscribe)),
+        ("POST", "tasks/t:cancel", None),
+        ("GET", "tasks/t/pushNotificationConfigs", None),
+        ("GET", "tasks/t/pushNotificationConfigs/c", None),
+        ("DELETE", "tasks/t/pushNotificationConfigs/c", None),
+        ("GET", "extendedAgentCard", None),
+        ("POST", "message:send", Some(&message("hi"))),
+    ] {
+        let query = if body == Some(&subscribe) { "" } else { "?tenant=acme" };
+        let other = world.ask(method, &format!("/a2a/{path}{query}"), &[("a2a-version", "1.0")], body).await;
+        assert_eq!(other.status, 403, "{method} {path}: {}", other.text);
+        let own = world.ask(method, &format!("/a2a/{path}?tenant=dev"), &[("a2a-version", "1.0")], None).await;
+        assert!(body.is_some() || own.status == 200, "{method} {path}: {}", own.text);
+        let both = world.ask(method, &format!("/a2a/dev/{path}?tenant=acme"), &[("a2a-version", "1.0")], body).await;
+        let field = both.json()["error"]["details"][1]["fieldViolations"][0]["field"].clone();
+        assert_eq!((both.status, field), (400, json!("tenant")), "{method} {path}: {}", both.text);
     }
 }
 

@@ -184,7 +184,7 @@ fn created(draft: &Draft<'_, '_>, status: TaskStatus, root: Option<TaskId>, comm
         acceptance: command.acceptance,
         retry_policy: command.retry_policy,
         input_refs: command.input_refs,
-        input: Vec::new(),
+        input_sequence: None,
         idempotency_key: command.idempotency_key,
         metadata: command.metadata,
     }

@@ -20,7 +20,7 @@ use super::state::Task;
 use crate::context::{Context, Decision, check};
 use crate::session::delegations::{link, peer_named};
 use crate::session::state::SessionState;
-use crate::session::thread_start;
+use crate::session::thread_start::{self, Input};
 use crate::session::waiting::gave;
 
 pub fn start_task(
@@ -244,6 +244,11 @@ fn responsible(row: &TaskRow) -> String {
     row.assignee.clone().or_else(|| row.owner.clone()).unwrap_or_else(|| row.requested_by.clone())
 }
 
+/// What a task says to its agent. What is long stands in the fact that gave it first, and is read from there.
+fn what_it_says(row: &TaskRow) -> Input {
+    Input { parts: vec![Part::Text { text: row.objective.clone() }], sequence: row.input_sequence }
+}
+
 fn begin_turn(
     draft: &mut Draft<'_, '_>,
     task: &Task,
@@ -263,10 +268,7 @@ fn begin_turn(
             thread_start::open_thread(state, scope, agent, ThreadOrigin::Task, title, parent, draft.context, events)?
         }
     };
-    let input = input.unwrap_or_else(|| match task.row.input.as_slice() {
-        [] => vec![Part::Text { text: task.row.objective.clone() }],
-        input => input.to_vec(),
-    });
+    let input = input.map_or_else(|| what_it_says(&task.row), Input::from);
     let (state, events) = (draft.state, &mut draft.events);
     let turn_id = thread_start::submit(state, scope, &thread_id, agent, input, draft.context, events);
     draft.catch_up(decided);

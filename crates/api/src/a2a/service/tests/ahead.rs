@@ -77,3 +77,28 @@ async fn setting_and_sending_at_once_loses_nothing() {
         assert_eq!(urls(&alice, &id).await.expect("configurations"), ["https://example.com/"], "{id}");
     }
 }
+
+/// Its agent answers with a plain message, and a client of April 2025 knows tasks alone: it gets the task it named.
+#[tokio::test]
+async fn who_names_its_tasks_gets_them_also_from_an_agent_that_answers_with_messages() {
+    let script = r#"
+name = "demo"
+description = "Greets."
+
+[[on]]
+any = true
+reply = "message"
+steps = [{ say = "hello yourself" }]
+"#;
+    let world = World::with_script(script).await;
+    let alice = world.service("agent://alice");
+    let done = task(&alice, named("mine", "hello")).await;
+    assert_eq!((done.id.as_str(), &done.status.state), ("mine", &TaskState::Completed));
+    assert_eq!(artifact_texts(&done), ["hello yourself"]);
+    let mut stream = alice.stream_message(named("another", "hello")).await.expect("a stream");
+    let first = stream.next().await.expect("an update").expect("an update").response;
+    let StreamResponse::Task(first) = first else { panic!("not the task: {first:?}") };
+    assert_eq!(first.id, "another");
+    let plain = alice.send_message(sent(says("hello"))).await.expect("an answer");
+    assert!(matches!(plain, SendMessageResponse::Message(_)), "{plain:?}");
+}

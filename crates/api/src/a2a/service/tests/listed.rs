@@ -66,3 +66,56 @@ async fn a_task_is_found_by_the_time_that_is_shown() {
     let found: Vec<(&str, &_)> = found.iter().map(|task| (task.id.as_str(), &task.status)).collect();
     assert_eq!(found, [(later.id.as_str(), &later.status), (said.task_id.as_str(), &said.status)]);
 }
+
+/// A task may go on between the moment that it is selected and the moment that it is read.
+#[tokio::test]
+async fn a_task_that_went_on_is_listed_as_it_was_selected() {
+    let world = World::new().await;
+    let (alice, own) = (world.service("agent://alice"), caller("agent://alice"));
+    let asked = task(&alice, sent(says("ask: which colour?"))).await;
+    let row = world.runtime.inbound_task(&own, PROTOCOL, &asked.id).await.expect("rows").expect("a row");
+    let done = task(&alice, sent(about(&asked, "blue"))).await;
+    assert_eq!(done.status.state, TaskState::Completed);
+    let listed = alice.as_listed(&row, None, false).await.expect("a task");
+    assert_eq!((listed.status, listed.history), (asked.status, asked.history));
+}
+
+/// Whoever asks for artifacts is told that there are none.
+#[tokio::test]
+async fn a_list_has_the_artifacts_that_were_asked_for() {
+    let world = World::new().await;
+    let alice = world.service("agent://alice");
+    task(&alice, sent(says("ask: which colour?"))).await;
+    for (include_artifacts, expected) in [(None, None), (Some(false), None), (Some(true), Some(Vec::new()))] {
+        let found = alice.list_tasks(ListTasksRequest { include_artifacts, ..list() }).await.expect("a list").tasks;
+        assert_eq!(found[0].artifacts, expected, "{include_artifacts:?}");
+    }
+}
+
+/// A page is an answer like any other, and what does not fit into one is on the next.
+#[tokio::test]
+async fn a_page_ends_where_it_is_large() {
+    let world = World::with_script(super::large::SCRIPT).await;
+    let alice = world.service("agent://alice");
+    let long = "x".repeat(900_000);
+    let mut sent_ids = Vec::new();
+    for _ in 0..7 {
+        sent_ids.insert(0, task(&alice, sent(says(&long))).await.id);
+    }
+    let (mut ids, mut pages, mut page_token) = (Vec::new(), Vec::new(), None);
+    loop {
+        let page = alice.list_tasks(ListTasksRequest { page_token, ..list() }).await.expect("a page");
+        assert_eq!((page.page_size, page.total_size), (50, 7));
+        assert!(serde_json::to_string(&page).expect("JSON").len() < 6 << 20);
+        pages.push(page.tasks.len());
+        ids.extend(page.tasks.into_iter().map(|task| task.id));
+        if page.next_page_token.is_empty() {
+            break;
+        }
+        page_token = Some(page.next_page_token);
+    }
+    assert_eq!(ids, sent_ids);
+    assert_eq!(pages, [3, 3, 1]);
+    let short = alice.list_tasks(ListTasksRequest { history_length: Some(0), ..list() }).await.expect("a page");
+    assert_eq!((short.tasks.len(), short.next_page_token.as_str()), (7, ""), "what is asked for counts");
+}

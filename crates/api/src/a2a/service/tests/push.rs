@@ -119,6 +119,38 @@ async fn a_message_with_a_push_configuration_that_is_refused_begins_nothing() {
     assert_eq!(ids(&alice, &begun).await, ["mine"]);
 }
 
+/// A secret is a word, and what is set ahead stays in memory.
+#[tokio::test]
+async fn secrets_have_a_bound() {
+    let world = World::new().await;
+    let alice = world.service("agent://alice");
+    let begun = task(&alice, sent(says("hello"))).await;
+    let scheme = "Bearer".to_owned();
+    for long in [false, true] {
+        let secret = "s".repeat(if long { 4_097 } else { 4_096 });
+        let credentials = AuthenticationInfo { scheme: scheme.clone(), credentials: Some(secret.clone()) };
+        let with = |task_id: &str, authentication, token| TaskPushNotificationConfig {
+            task_id: task_id.to_owned(),
+            authentication,
+            token,
+            ..config(Some("c"), "https://example.com/")
+        };
+        for (authentication, token) in [(Some(credentials), None), (None, Some(secret))] {
+            let wanted = |task_id: &str| with(task_id, authentication.clone(), token.clone());
+            let outcomes = [
+                alice.create_push_config(wanted(&begun.id), TaskIs::There).await.map(drop),
+                alice.create_push_config(wanted("to come"), TaskIs::Expected).await.map(drop),
+                alice.send_message(with_push(says("hello"), wanted(""))).await.map(drop),
+            ];
+            for outcome in outcomes {
+                let refused = outcome.err().map(|error| error.message);
+                assert_eq!(refused.is_some(), long, "{refused:?}");
+                assert!(refused.is_none_or(|message| message.contains("push_secret_bytes")));
+            }
+        }
+    }
+}
+
 /// The same for one that goes on with a task, which may have as many configurations as it can.
 #[tokio::test]
 async fn a_message_whose_configuration_is_one_too_many_answers_nothing() {

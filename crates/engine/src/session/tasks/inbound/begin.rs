@@ -89,7 +89,9 @@ pub fn begin_inbound(
     for config in incoming.push.map_or(&[][..], |(_, configs)| configs) {
         draft.push(draft.scope(&task_id), config.set(draft.context.caller));
     }
-    start(&mut draft, &task_id, Start { thread: own_thread, ..Start::default() })?;
+    let how = Start { thread: own_thread, input: Some(incoming.input.to_vec()), ..Start::default() };
+    start(&mut draft, &task_id, how)?;
+    say_where_the_input_is(&mut draft, incoming.input);
     attach(&mut draft.events, incoming.message);
     let session_id = session_id.clone();
     Ok(draft.finish(|draft| Received { session_id, task_id, first_sequence, sequence: draft.sequence() }))
@@ -132,8 +134,6 @@ fn created(
 ) -> TaskCreated {
     let objective = clip(text, context.limits.task_objective_chars_max);
     let objective = if objective.trim().is_empty() { "what the message holds".to_owned() } else { objective };
-    // What the objective says already is not kept twice.
-    let said = matches!(incoming.input, [Part::Text { text }] if *text == objective);
     TaskCreated {
         status: TaskStatus::Queued,
         requested_by: caller,
@@ -154,9 +154,23 @@ fn created(
         acceptance: None,
         retry_policy: None,
         input_refs: Vec::new(),
-        input: if said { Vec::new() } else { incoming.input.to_vec() },
+        input_sequence: None,
         idempotency_key: None,
         metadata: incoming.metadata.clone(),
+    }
+}
+
+/// A task that begins again gives its agent the same. That stands in the fact that gave it first, and a message may be long, so it is
+/// not kept twice; nor is what the objective says already.
+fn say_where_the_input_is(draft: &mut Draft<'_, '_>, input: &[Part]) {
+    let first = draft.state.sequence + draft.context.prelude + 1;
+    let given = draft.events.iter().zip(first..).find(|(event, _)| matches!(event.fact, Fact::TurnSubmitted(_)));
+    let sequence = given.map(|(_, sequence)| sequence);
+    for event in &mut draft.events {
+        if let Fact::TaskCreated(fact) = &mut event.fact {
+            let said = matches!(input, [Part::Text { text }] if *text == fact.objective);
+            fact.input_sequence = sequence.filter(|_| !said);
+        }
     }
 }
 

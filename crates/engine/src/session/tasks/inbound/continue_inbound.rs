@@ -19,12 +19,16 @@ use crate::session::state::{OpenAction, SessionState};
 use crate::session::tasks::draft::Draft;
 use crate::session::verdict::{Verdict, is_decision, verdict};
 use crate::session::waiting::{actions_changed, asked_in};
+use crate::size::json_bytes;
 
 /// Where a message names the action that it answers.
 const ACTION_ID: &str = "action_id";
 
 /// The word that stands for an answer whose content is its payload.
 const ANSWER: &str = "answer";
+
+/// How much may be said, in several messages, to an agent at work: it is given all of it in the commit that ends its turn.
+const UNHEARD_BYTES_MAX: usize = 4 << 20;
 
 /// Takes in what a peer says about a task that is open. A task that is over says so as `precondition_failed`.
 pub fn continue_inbound(
@@ -87,6 +91,10 @@ pub fn continue_inbound(
             let mut unheard = link.unheard.clone();
             unheard.extend(input.iter().cloned());
             check("unheard_parts", unheard.len(), context.limits.input_parts_max)?;
+            // A message alone is as large as a request may be.
+            if !link.unheard.is_empty() {
+                check("unheard_bytes", json_bytes(&unheard), UNHEARD_BYTES_MAX)?;
+            }
             let mut draft = Draft::begin(state, &shell.session_id, &[], events, context);
             answer_also(&mut draft, task_id, unheard);
             events = draft.finish(|_| ()).events;

@@ -11,6 +11,7 @@ use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use super::links::{Inbound, Link};
+use super::tell::native_status;
 use crate::key::{IndexChange, Key};
 use crate::session::index::put;
 use crate::session::state::Shell;
@@ -82,6 +83,11 @@ impl InboundRow {
     /// Whether it is found with this agent. One that was recorded before its agent was is found with any.
     pub fn is_of(&self, agent: &str) -> bool {
         self.agent.as_deref().is_none_or(|own| own == agent)
+    }
+
+    /// The word of its peer's protocol that it is shown in, where that is known.
+    pub fn native_status(&self, protocol: &str) -> Option<&'static str> {
+        native_status(protocol, self.status, self.rejected)
     }
 }
 
