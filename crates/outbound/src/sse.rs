@@ -50,7 +50,7 @@ impl Events {
         let (host, after) = (self.host.clone(), self.idle_timeout);
         match tokio::time::timeout(after, self.response.chunk()).await {
             Err(_) => Err(Error::TimedOut { host, phase: Phase::Silent, after }),
-            Ok(chunk) => chunk.map_err(|error| Error::Unreachable { host, problem: describe(&error) }),
+            Ok(chunk) => chunk.map_err(|error| Error::Broken { host, problem: describe(&error) }),
         }
     }
 }

@@ -90,7 +90,7 @@ async fn an_answer_that_takes_too_long_is_cut_off_however_it_goes_on() {
     for path in ["/mute", "/hanging", "/dripping"] {
         let error = bounded().get(&url(path).await).unwrap().send().await.unwrap_err();
         assert!(matches!(error, Error::TimedOut { phase: Phase::Answering, .. }), "{path}: {error}");
-        assert!(error.is_temporary() && !error.is_before_sending(), "{path}");
+        assert!(!error.is_before_sending(), "{path}");
     }
 }
 
@@ -133,4 +133,15 @@ async fn an_answer_that_is_no_stream_is_given_as_it_is() {
         panic!("a stream");
     };
     assert_eq!((answer.status.as_u16(), answer.body.as_ref()), (404, b"no such task".as_ref()));
+}
+
+/// What was sent over a connection may have been carried out, however it ends.
+#[tokio::test]
+async fn a_connection_that_breaks_may_have_carried_the_request() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let request = local().post(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let (closed, sent) = tokio::join!(async { listener.accept().await.map(drop) }, request.send());
+    closed.unwrap();
+    let error = sent.unwrap_err();
+    assert!(matches!(error, Error::Broken { .. }) && !error.is_before_sending(), "{error}");
 }
