@@ -135,6 +135,19 @@ async fn an_answer_that_is_no_stream_is_given_as_it_is() {
     assert_eq!((answer.status.as_u16(), answer.body.as_ref()), (404, b"no such task".as_ref()));
 }
 
+/// Whoever reads it may give up waiting for an event and come back: that is no sign of life.
+#[tokio::test]
+async fn a_silence_is_one_however_often_somebody_begins_to_wait() {
+    let mut silent = stream_of("/silent-events").await;
+    assert_eq!(silent.next().await.unwrap().unwrap().data, "a");
+    for _ in 0..100 {
+        let Ok(next) = tokio::time::timeout(Duration::from_millis(20), silent.next()).await else { continue };
+        let error = next.unwrap_err();
+        return assert!(matches!(error, Error::TimedOut { phase: Phase::Silent, .. }), "{error}");
+    }
+    panic!("it was silent ten times as long as it may be");
+}
+
 /// What was sent over a connection may have been carried out, however it ends.
 #[tokio::test]
 async fn a_connection_that_breaks_may_have_carried_the_request() {
