@@ -66,6 +66,22 @@ async fn a_repeat_of_a_return_shows_the_channel_as_it_is_then() {
     assert_eq!(accepted["payload"]["result"]["snapshot"]["sessions"], json!([]), "{accepted}");
 }
 
+/// More sessions than a channel can follow are not even looked up.
+#[tokio::test]
+async fn more_sessions_than_a_channel_follows_are_refused_before_anything_else() {
+    let port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    let nowhere: Vec<String> = (0..5).map(|at| format!("sess_{at}")).collect();
+    let asked = [
+        ("follow_sessions", json!({ "channel_id": "c", "follow": nowhere })),
+        ("enroll_channel", json!({ "channel_id": "d", "peer_role": "client", "session_ids": nowhere })),
+    ];
+    for (method, params) in asked {
+        let refusal = port.call_as(&port.alice, method, params).await.unwrap_err();
+        assert_eq!(refusal.code, ErrorCode::LimitExceeded, "{method}: {refusal:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_replayed_is_said_to_be_missing() {
     let port = Port::with(Limits { replay_events_max: 5, ..Limits::default() }).await;
