@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::delegate::Peers;
 
+mod arrival;
 mod bounds;
 
 /// Answers a method with a result, an error, or a stream of results.
@@ -22,6 +23,8 @@ enum Says {
     Result(Value),
     Error(i32),
     Stream(Vec<Value>),
+    /// Anything, from whoever stands in front of the peer.
+    Else(u16, String),
 }
 
 type Script = fn(&str, &Value) -> Says;
@@ -55,6 +58,7 @@ async fn answer(State(fake): State<Arc<Fake>>, body: String) -> Response {
         Says::Error(code) => {
             json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "no" } }).to_string().into_response()
         }
+        Says::Else(status, body) => (axum::http::StatusCode::from_u16(status).unwrap(), body).into_response(),
         Says::Stream(items) => {
             let events: String = items
                 .iter()
@@ -149,55 +153,6 @@ async fn every_state_has_a_meaning() {
         assert_eq!((view.status, view.recovery, view.native_status.as_str()), (status, recovery, state));
         assert_eq!(view.rejected, state == "TASK_STATE_REJECTED");
     }
-}
-
-#[tokio::test]
-async fn a_message_that_may_have_arrived_is_looked_for_as_the_peer_allows() {
-    let messaging = json!([{ "uri": factum_a2a::MESSAGING_URI }]);
-    let (fake, keeps_keys) = start(|_, _| Says::Error(-32601), messaging).await;
-    assert_eq!(keeps_keys.find("north", &errand()).await, Ok(Found::SendAgain));
-    assert_eq!(keeps_keys.keeps_keys("north").await, Ok(true));
-    assert!(fake.asked.lock().is_empty(), "its card says enough");
-
-    let (_, lists) = start(
-        |_, params| {
-            let found = json!({ "id": "r1", "contextId": "c1", "status": { "state": "TASK_STATE_WORKING" },
-                "history": [{ "messageId": "msg_1", "role": "ROLE_USER", "parts": [] }] });
-            let first = params["pageToken"].is_null();
-            let tasks = if first { json!([task("TASK_STATE_WORKING")]) } else { json!([found]) };
-            let next = if first { "more" } else { "" };
-            Says::Result(json!({ "tasks": tasks, "nextPageToken": next, "pageSize": 1, "totalSize": 2 }))
-        },
-        json!([]),
-    )
-    .await;
-    let Ok(Found::Task(view)) = lists.find("north", &errand()).await else { panic!("not found") };
-    assert!(!view.whole, "lists leave out what tasks made: the task itself is looked at before it is over");
-
-    let empty: Script = |_, _| Says::Result(json!({ "tasks": [], "nextPageToken": "", "pageSize": 1, "totalSize": 0 }));
-    for script in [empty, |_, _| Says::Error(-32601)] {
-        let (_, peers) = start(script, json!([])).await;
-        assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
-        assert_eq!(peers.keeps_keys("north").await, Ok(false));
-    }
-}
-
-/// In April 2025 a task is called as the message it began with, so it can be asked for.
-#[tokio::test]
-async fn a_task_of_april_2025_is_found_by_its_message() {
-    fn script(method: &str, params: &Value) -> Says {
-        match (method, params["id"].as_str()) {
-            ("tasks/get", Some("msg_1")) => Says::Result(json!({ "id": "msg_1", "status": { "state": "working" } })),
-            _ => Says::Error(-32001),
-        }
-    }
-    let (fake, peers) = start_april(script).await;
-    let Ok(Found::Task(view)) = peers.find("north", &errand()).await else { panic!("not found") };
-    assert_eq!((view.remote.task_id.as_str(), view.recovery, view.whole), ("msg_1", PeerRecovery::Running, true));
-    let other = Errand { message_id: "msg_2".to_owned(), ..errand() };
-    assert!(matches!(peers.find("north", &other).await, Ok(Found::Unknown { .. })));
-    let asked: Vec<String> = fake.asked.lock().iter().map(|(method, _)| method.clone()).collect();
-    assert_eq!(asked, ["tasks/get", "tasks/get"]);
 }
 
 /// Messages of April 2025 have no ids: questions are told apart by when they were asked.

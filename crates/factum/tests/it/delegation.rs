@@ -227,6 +227,33 @@ async fn a_script_gives_work_away_in_the_middle_of_a_turn() {
     assert_eq!(outcome.await["preview"], "north says: hello");
 }
 
+/// Nobody listens where the card said, and then nobody wants it any more: it is not done when the peer is back.
+#[tokio::test]
+async fn work_that_was_cancelled_while_the_other_was_away_is_not_done() {
+    for restarted in [false, true] {
+        let mut two = two().await;
+        let south = two.south.http(None);
+        // South knows the card by this one.
+        let first = give(&south, "artifact: 1 2 3").await;
+        until(&south, &first, "completed").await;
+        two.north.kill().await;
+        let task = give(&south, "artifact: 4 5 6").await;
+        eventually("south to find nobody", async || {
+            let page = json!({ "session_id": task["session_id"], "limit": 1000 });
+            let events = south.call("read_events", page).await.unwrap();
+            events.to_string().contains("network_unavailable").then_some(())
+        })
+        .await;
+        south.call("cancel_task", json!({ "task_id": task["task_id"] })).await.unwrap();
+        if restarted {
+            two.south.kill_and_restart().await;
+        }
+        two.north.restart().await;
+        until(&two.south.http(None), &task, "cancelled").await;
+        assert_eq!(tasks_of(&two.north.http(None)).await.len(), 1, "restarted: {restarted}");
+    }
+}
+
 /// Whoever requires our own extension answers those who name it.
 #[tokio::test]
 async fn a_peer_that_requires_the_messaging_extension_is_asked_by_its_rules() {
