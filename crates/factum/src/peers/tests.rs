@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::delegate::Peers;
+use crate::config::{Peer, PeerCredential, Settings};
 
 mod arrival;
 mod bounds;
@@ -347,4 +348,27 @@ async fn what_a_message_holds_besides_short_words_is_kept() {
         let remote = Remote { task_id: id.to_owned(), context_id: None };
         assert_eq!(peers.look("north", &remote).await.unwrap().artifacts, held, "{id}");
     }
+}
+
+/// It would never be sent, and look like a peer that is away.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "tests touch the world")]
+fn a_credential_that_would_be_sent_in_the_clear_is_refused_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("token");
+    std::fs::write(&path, "hunter2").unwrap();
+    let start = |url: &str, credential: &PeerCredential| {
+        let peer = Peer { url: url.to_owned(), credential: credential.clone(), ..Peer::default() };
+        let settings = Settings { peers: [("north".to_owned(), peer)].into(), ..Settings::default() };
+        let allow = vec!["10.0.0.0/8".parse().unwrap()];
+        let outbound = factum_outbound::Options { allow, ..Default::default() }.with_loopback();
+        super::delegate(&settings, outbound).map(drop).map_err(|error| format!("{error:#}"))
+    };
+    let token = PeerCredential::TokenFile(path);
+    for url in ["https://peer.internal", "http://10.0.0.1:8080", "http://localhost:7420"] {
+        assert_eq!(start(url, &token), Ok(()), "{url}");
+    }
+    let refused = start("http://peer.internal:8080", &token).unwrap_err();
+    assert!(refused.contains("peers.north") && refused.contains("use https"), "{refused}");
+    assert_eq!(start("http://peer.internal:8080", &PeerCredential::None), Ok(()), "there is nothing to keep");
 }
