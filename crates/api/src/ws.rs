@@ -1,6 +1,8 @@
 //! `GET /rpc` as a WebSocket: JSON-RPC with subscriptions.
 
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -10,7 +12,10 @@ use bytes::Bytes;
 use factum_model::Refusal;
 use factum_model::peer::Transport::Websocket;
 use factum_runtime::Caller;
-use futures::{SinkExt, StreamExt};
+use futures::stream::SplitSink;
+use futures::{SinkExt, Stream, StreamExt};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::alive::Recheck;
 use crate::connection::{self, Incoming};
@@ -22,6 +27,23 @@ use crate::state::{Credential, Place, State};
 /// A message up to this many times the limit is read to its end before it is refused: a client whose sending is cut off
 /// usually does not get to read why. A larger one is not read at all.
 const READ_FOR_REFUSAL: usize = 2;
+
+/// A client of which nothing was heard for so many heartbeats is gone, whatever its connection says. Each of them asks it.
+const UNHEARD_HEARTBEATS_MAX: u32 = 3;
+
+/// When a client last showed that it is there: by anything that it sent, or by taking what had to wait for it.
+#[derive(Clone)]
+struct Heard(Arc<Mutex<Instant>>);
+
+impl Heard {
+    fn now(&self) {
+        *self.0.lock() = Instant::now();
+    }
+
+    fn at(&self) -> Instant {
+        *self.0.lock()
+    }
+}
 
 pub(crate) async fn upgrade(Extract(state): Extract<Arc<State>>, request: http::Request<Body>) -> Response {
     let (mut head, _) = request.into_parts();
@@ -53,21 +75,35 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
     let (mut connection, mut queue) = connection::open(state, caller, Some(credential), Transport::WebSocket);
     let why: Arc<OnceLock<CloseFrame>> = Arc::default();
     let said = why.clone();
+    let heard = Heard(Arc::new(Mutex::new(Instant::now())));
+    let takes = heard.clone();
     let mut writer = tokio::spawn(async move {
+        let mut ping_at = Instant::now() + heartbeat;
         loop {
-            let message = match recheck.pass(tokio::time::timeout(heartbeat, queue.next())).await {
+            // However much there is to send, it is asked whether it is there.
+            let next = async {
+                tokio::select! {
+                    biased;
+                    () = tokio::time::sleep_until(ping_at) => None,
+                    text = queue.next() => Some(text),
+                }
+            };
+            let message = match recheck.pass(next).await {
                 Err(refusal) => {
                     said.get_or_init(|| not_admitted(&refusal));
                     break;
                 }
-                Ok(Err(_)) => Message::Ping(Bytes::new()),
-                Ok(Ok(Some(text))) => match String::from_utf8(text.into()) {
+                Ok(None) => {
+                    ping_at = Instant::now() + heartbeat;
+                    Message::Ping(Bytes::new())
+                }
+                Ok(Some(Some(text))) => match String::from_utf8(text.into()) {
                     Ok(text) => Message::Text(text.into()),
                     Err(_) => continue,
                 },
-                Ok(Ok(None)) => break,
+                Ok(Some(None)) => break,
             };
-            if sink.send(message).await.is_err() {
+            if send(&mut sink, message, &takes).await.is_err() {
                 return;
             }
         }
@@ -77,7 +113,7 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
         drop(sink.close().await);
     });
     let refused = why.clone();
-    let incoming = stream
+    let incoming = until_unheard(stream, heard, heartbeat.saturating_mul(UNHEARD_HEARTBEATS_MAX))
         .map(move |message| taken(message, max))
         .take_while(move |taken| {
             if let Err(Some(frame)) = taken {
@@ -95,6 +131,34 @@ async fn serve(state: Arc<State>, caller: Caller, credential: Credential, socket
     if tokio::time::timeout(heartbeat, &mut writer).await.is_err() {
         writer.abort();
     }
+}
+
+/// Sends a message. One that had to wait was made room for: its client takes what is sent.
+async fn send(sink: &mut SplitSink<WebSocket, Message>, message: Message, takes: &Heard) -> Result<(), axum::Error> {
+    let mut sending = std::pin::pin!(sink.send(message));
+    if let Poll::Ready(sent) = futures::poll!(&mut sending) {
+        return sent;
+    }
+    sending.await?;
+    takes.now();
+    Ok(())
+}
+
+/// What a client sends, until it has not shown for so long that it is there. What it sent already is read first, however late.
+fn until_unheard<S: Stream + Unpin>(stream: S, heard: Heard, max: Duration) -> impl Stream<Item = S::Item> {
+    futures::stream::unfold((stream, heard), move |(mut stream, heard)| async move {
+        loop {
+            let until = heard.at() + max;
+            match tokio::time::timeout_at(until, stream.next()).await {
+                Ok(next) => {
+                    heard.now();
+                    return next.map(|next| (next, (stream, heard)));
+                }
+                Err(_) if heard.at() + max <= Instant::now() => return None,
+                Err(_) => {}
+            }
+        }
+    })
 }
 
 /// What a message brings, if it brings anything; or what the connection is closed with, if anybody is there to be told.

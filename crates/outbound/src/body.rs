@@ -12,7 +12,7 @@ pub(crate) async fn read(mut response: reqwest::Response, host: &str, max: usize
         return Err(too_large());
     }
     let mut body = BytesMut::new();
-    let broke = |error| Error::Unreachable { host: host.to_owned(), problem: describe(&error) };
+    let broke = |error| Error::Broken { host: host.to_owned(), problem: describe(&error) };
     while let Some(chunk) = response.chunk().await.map_err(broke)? {
         if body.len() + chunk.len() > max {
             return Err(too_large());

@@ -20,9 +20,12 @@ pub enum Error {
     Blocked { host: String, address: IpAddr, range: Range },
     #[error("the name {host} cannot be looked up: {problem}; check its spelling and the resolver of this machine")]
     Unresolved { host: String, problem: String },
-    /// No connection, or one that broke.
+    /// There is no connection, so nothing was sent: nobody listens, or TLS is not agreed upon.
     #[error("{host} cannot be reached: {problem}")]
     Unreachable { host: String, problem: String },
+    /// A connection that broke. What was sent by then may have arrived.
+    #[error("the connection to {host} broke: {problem}")]
+    Broken { host: String, problem: String },
     #[error("{host} took longer than {} ms {phase}", .after.as_millis())]
     TimedOut { host: String, phase: Phase, after: Duration },
     /// Redirects are not followed: whoever answers must not choose where we go.
@@ -67,21 +70,17 @@ impl std::fmt::Display for Phase {
 }
 
 impl Error {
-    /// Whether the same request may find an answer later, without anybody changing anything here.
-    pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unresolved { .. } | Self::Unreachable { .. } | Self::TimedOut { .. })
-    }
-
     /// Whether nothing of the request can have reached the other side.
     pub fn is_before_sending(&self) -> bool {
         match self {
             Self::Address { .. }
             | Self::Blocked { .. }
             | Self::Unresolved { .. }
+            | Self::Unreachable { .. }
             | Self::Request(_)
             | Self::Setup(_)
             | Self::TimedOut { phase: Phase::Connecting, .. } => true,
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Redirected { .. } | Self::TooLarge { .. } => false,
+            Self::Broken { .. } | Self::TimedOut { .. } | Self::Redirected { .. } | Self::TooLarge { .. } => false,
         }
     }
 }

@@ -95,7 +95,7 @@ impl Body for Frames {
         Poll::Ready(match next {
             None => None,
             Some(Ok(frame)) => Some(self.judge(frame)),
-            Some(Err(error)) => Some(Err(Error::Unreachable { host: self.host.clone(), problem: describe(&error) })),
+            Some(Err(error)) => Some(Err(Error::Broken { host: self.host.clone(), problem: describe(&error) })),
         })
     }
 }

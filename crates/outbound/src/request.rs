@@ -203,7 +203,8 @@ pub(crate) fn failed(host: &str, connect_timeout: Duration, error: reqwest::Erro
     if error.is_timeout() && error.is_connect() {
         return Error::TimedOut { host: host.to_owned(), phase: Phase::Connecting, after: connect_timeout };
     }
-    Error::Unreachable { host: host.to_owned(), problem: describe(&error) }
+    let (host, problem) = (host.to_owned(), describe(&error));
+    if error.is_connect() { Error::Unreachable { host, problem } } else { Error::Broken { host, problem } }
 }
 
 fn said_by_guard(error: &reqwest::Error) -> Option<Error> {

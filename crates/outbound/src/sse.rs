@@ -3,9 +3,11 @@
 //! Follows the HTML standard's parsing: lines end with LF, CR or both, a line that begins with a colon is a comment, an
 //! empty line ends an event, and an event that was not ended is dropped. An `id` holds until the next one.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use tokio::time::{Instant, Sleep};
 
 use crate::client::describe;
 use crate::error::{Error, Phase};
@@ -25,12 +27,18 @@ pub struct Events {
     response: reqwest::Response,
     host: String,
     idle_timeout: Duration,
+    /// When it was silent for too long. It runs on while nobody waits: whoever reads gives up and comes back as often as they
+    /// like.
+    timer: Pin<Box<Sleep>>,
+    /// Whether the timer runs for the piece that comes next. A reader that is slow itself is not kept waiting.
+    waiting: bool,
     parser: Parser,
 }
 
 impl Events {
     pub(crate) fn new(response: reqwest::Response, host: String, idle_timeout: Duration, max: usize) -> Self {
-        Self { response, host, idle_timeout, parser: Parser::new(max) }
+        let timer = Box::pin(tokio::time::sleep_until(Instant::now() + idle_timeout));
+        Self { response, host, idle_timeout, timer, waiting: false, parser: Parser::new(max) }
     }
 
     /// The next event; `None` at the end of the stream. Comments count as a sign of life and are not shown.
@@ -47,10 +55,17 @@ impl Events {
     }
 
     async fn chunk(&mut self) -> Result<Option<bytes::Bytes>, Error> {
+        if !std::mem::replace(&mut self.waiting, true) {
+            self.timer.as_mut().reset(Instant::now() + self.idle_timeout);
+        }
         let (host, after) = (self.host.clone(), self.idle_timeout);
-        match tokio::time::timeout(after, self.response.chunk()).await {
-            Err(_) => Err(Error::TimedOut { host, phase: Phase::Silent, after }),
-            Ok(chunk) => chunk.map_err(|error| Error::Unreachable { host, problem: describe(&error) }),
+        tokio::select! {
+            biased;
+            chunk = self.response.chunk() => {
+                self.waiting = false;
+                chunk.map_err(|error| Error::Broken { host, problem: describe(&error) })
+            }
+            () = self.timer.as_mut() => Err(Error::TimedOut { host, phase: Phase::Silent, after }),
         }
     }
 }
@@ -130,6 +145,7 @@ impl Parser {
         if line.is_empty() {
             return self.dispatch();
         }
+        let bytes = line.len();
         let line = String::from_utf8_lossy(line);
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -143,8 +159,8 @@ impl Parser {
             }
             "event" => self.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
-            // Comments do not add up to an event that is too large.
-            "" => self.bytes = self.bytes.saturating_sub(line.len()),
+            // Comments do not add up to an event that is too large. As they came: what is no text is longer once it is read.
+            "" => self.bytes -= bytes,
             _ => {}
         }
         None
@@ -211,6 +227,9 @@ mod tests {
         assert_eq!(parse(&[b"data: 123456\n\n"], 11), Err(11));
         assert_eq!(parse(&[b"data: 1\ndata: 2\n\n"], 11), Err(11), "all lines of an event together");
         assert_eq!(parse(&[b"data: 123456"], 11), Err(11), "before its line has ended");
+        // Neither does what is no text: it is longer as it is read than as it came.
+        let noise = [b"data: 1\n:".as_slice(), &[0xff; 500], b"\n"].concat();
+        assert_eq!(parse(&[noise.as_slice(); 200], 1000), Err(1000));
         let beats = ": beat\n".repeat(100);
         assert_eq!(parse(&[beats.as_bytes(), b"data: 1\n\n"], 1000), Ok(vec![event(None, None, "1")]));
     }

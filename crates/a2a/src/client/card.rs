@@ -61,6 +61,8 @@ pub struct PeerCard {
     pub capabilities: Vec<String>,
     /// Extensions that the card requires and that are not known here.
     pub unknown_extensions: Vec<String>,
+    /// Whether it requires our own extension: whoever asks has to name it.
+    pub requires_messaging: bool,
     /// Whether sending again with the same `Idempotency-Key` is safe.
     pub idempotent: bool,
     /// Those that this side speaks, best first.
@@ -85,13 +87,15 @@ impl PeerCard {
         let declared = DECLARED.iter().filter(|(name, _)| capability(name)).map(|(_, ours)| *ours);
         let extensions = json["capabilities"].get("extensions").and_then(Value::as_array);
         let extensions = extensions.map_or(&[][..], Vec::as_slice);
-        let unknown = extensions.iter().filter(|one| one["required"] == true && one["uri"] != MESSAGING_URI);
+        let required = || extensions.iter().filter(|one| one["required"] == true);
+        let unknown = required().filter(|one| one["uri"] != MESSAGING_URI);
         Ok(Self {
             url: url.to_owned(),
             name: cut(name),
             streaming: capability("streaming"),
             capabilities: ALWAYS.into_iter().chain(declared).map(str::to_owned).collect(),
             unknown_extensions: unknown.map(|one| cut(one["uri"].as_str().unwrap_or("one without a uri"))).collect(),
+            requires_messaging: required().any(|one| one["uri"] == MESSAGING_URI),
             // Whoever offers our extension is one of us, and keeps keys.
             idempotent: extensions.iter().any(|one| one["uri"] == MESSAGING_URI),
             interfaces,

@@ -38,6 +38,9 @@ pub enum Failure {
     /// What came back is not A2A as we know it.
     #[error("the peer's answer cannot be understood: {problem}")]
     Malformed { problem: String, may_have_arrived: bool },
+    /// What came back is larger than what is taken. Whoever can ask for less may.
+    #[error("the peer's answer is too large: {problem}")]
+    TooLarge { problem: String },
 }
 
 /// The longest that a peer may have us wait before it is asked again.
@@ -53,7 +56,7 @@ impl Failure {
             Self::Network { may_have_arrived, .. }
             | Self::Busy { may_have_arrived, .. }
             | Self::Malformed { may_have_arrived, .. } => *may_have_arrived,
-            Self::Silent { .. } => true,
+            Self::Silent { .. } | Self::TooLarge { .. } => true,
             Self::Auth { .. } | Self::Missing { .. } | Self::Refused { .. } => false,
         }
     }
@@ -155,7 +158,7 @@ impl From<Outbound> for Failure {
     fn from(error: Outbound) -> Self {
         let (problem, may_have_arrived) = (error.to_string(), !error.is_before_sending());
         match error {
-            Outbound::TooLarge { .. } => Self::Malformed { problem, may_have_arrived },
+            Outbound::TooLarge { .. } => Self::TooLarge { problem },
             Outbound::TimedOut { phase: Phase::Silent, .. } => Self::Silent { problem },
             // Whoever points elsewhere has not done it.
             Outbound::Redirected { .. } => Self::Network { problem, may_have_arrived: false },

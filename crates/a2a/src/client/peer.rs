@@ -18,6 +18,7 @@ use super::rest::Subscribing;
 use super::spoken::Spoken;
 use super::updates::PeerUpdates;
 use super::{grpc, json, native, v0_3};
+use crate::extension::{Extensions, MESSAGING_URI};
 use crate::version::Version;
 
 /// Keeps a repeated send from being carried out twice, where the peer keeps keys.
@@ -117,6 +118,7 @@ impl Peer {
     }
 
     fn way<'a>(&'a self, operation: Operation, around: Around<'a>) -> Result<Way<'a>, Failure> {
+        let around = Around { names_messaging: self.card.requires_messaging, ..around };
         let (client, interface, credential) = (&self.client, &self.interface, &self.credential);
         let subscribing = &*self.subscribing;
         let json = |form| json::Call { client, interface, credential, form, operation, around, subscribing };
@@ -139,12 +141,19 @@ enum Way<'a> {
 pub(super) struct Around<'a> {
     pub(super) key: Option<&'a str>,
     pub(super) last_event_id: Option<&'a str>,
+    /// The peer answers only those who name our extension. Where it is merely offered, nothing that is asked here needs it.
+    pub(super) names_messaging: bool,
 }
 
 impl Around<'_> {
     pub(super) fn on(self, mut request: Request, version: Option<Version>) -> Request {
         if let Some(version) = version {
             request = request.header(Version::HEADER, version.as_str());
+        }
+        if self.names_messaging {
+            let [new, old] = Extensions::HEADERS;
+            let name = if version == Some(Version::V1_0) { new } else { old };
+            request = request.header(name, MESSAGING_URI);
         }
         if let Some(key) = self.key {
             request = request.header(IDEMPOTENCY_HEADER, key);

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::card::Interface;
 use super::failure::{Failure, cut};
 use super::operation::{Operation, escaped};
+use super::peer::unsendable;
 use super::spoken::Spoken;
 
 /// Which method a peer takes subscriptions by: some servers know one, some the other. It shows when they are asked.
@@ -41,6 +42,10 @@ pub(super) fn request(
     if operation == Operation::List && interface.spoken != Spoken::V1_0 {
         return Err(Failure::unknown(operation, interface.spoken));
     }
+    let pieces = [Some(task_id), interface.tenant.as_deref()];
+    if pieces.into_iter().flatten().any(is_dots) {
+        return Err(unsendable("an id that an address reads as a step"));
+    }
     let base = interface.url.trim_end_matches('/');
     let (method, path) = operation.path(task_id);
     let method = if operation == Operation::Subscribe { subscribing.method() } else { method };
@@ -56,6 +61,11 @@ pub(super) fn request(
     }
     let media_type = if interface.spoken == Spoken::V1_0 { "application/a2a+json" } else { "application/json" };
     Ok(client.post(&format!("{base}{prefix}{path}"))?.body(media_type, params.to_string()))
+}
+
+/// Whether it names no piece of a path but this one or the one above, however it is escaped (RFC 3986 §5.2.4).
+fn is_dots(id: &str) -> bool {
+    matches!(id, "." | "..")
 }
 
 /// The members of a request that has no body. The id is in the path already.

@@ -2,6 +2,7 @@
 
 use a2a::StreamResponse;
 use factum_outbound::Events;
+use http::HeaderValue;
 
 use super::failure::Failure;
 use super::{grpc, json};
@@ -54,7 +55,9 @@ impl PeerUpdates {
                 if event.data.trim().is_empty() {
                     continue;
                 }
-                return Ok(Some(PeerUpdate { event_id: event.id, response: reader.read(&event.data)? }));
+                // A place that cannot be said again is none.
+                let event_id = event.id.filter(|id| HeaderValue::try_from(id.as_str()).is_ok());
+                return Ok(Some(PeerUpdate { event_id, response: reader.read(&event.data)? }));
             },
         }
     }

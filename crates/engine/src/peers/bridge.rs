@@ -13,6 +13,10 @@ use factum_model::{NewEvent, Refusal, Scope, Timestamp};
 use super::state::PeerState;
 use crate::context::{Context, Decision};
 use crate::session::Asked;
+use crate::session::text::clip;
+
+/// The most characters of what is asked that a channel is told.
+const PROMPT_CHARS_MAX: usize = 2_000;
 
 /// Whether an action asks for permission. An open question to a person is something else: any answer will do, and anyone's.
 pub fn asks_permission(action_type: ActionType) -> bool {
@@ -35,8 +39,10 @@ pub struct Question {
 impl Question {
     /// The question that an open action puts: of an agent, or of a peer that does work for it.
     pub fn new(scope: Scope, agent: &str, required: &ActionRequired, channel_scoped: bool) -> Self {
-        let Asked { by: requesting_peer, subject } = Asked::of(agent, scope.action_id.as_ref(), required);
-        let prompt = required.prompt.clone();
+        let Asked { by: requesting_peer, mut subject } = Asked::of(agent, scope.action_id.as_ref(), required);
+        // The session has it whole. Here it stands in every snapshot, twice.
+        let prompt = clip(&required.prompt, PROMPT_CHARS_MAX);
+        subject.summary = subject.summary.map(|summary| clip(&summary, PROMPT_CHARS_MAX));
         Self { scope, requesting_peer, subject, prompt, channel_scoped, expires_at: required.timeout_at }
     }
 }

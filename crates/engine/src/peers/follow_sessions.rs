@@ -1,6 +1,6 @@
 //! `follow_sessions`, and taking part in a session by a command that came through the channel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use factum_model::commands::{FollowSessions, FollowSessionsResult};
 use factum_model::events::{ChannelFollowed, ChannelUnfollowed};
@@ -17,19 +17,19 @@ pub fn follow_sessions(
     context: &Context<'_>,
 ) -> Result<Decision<FollowSessionsResult>, Refusal> {
     let peer = state.open_of(context.caller)?;
-    let mut sessions: Vec<SessionId> = peer.sessions.keys().cloned().collect();
-    sessions.retain(|session_id| !command.unfollow.contains(session_id));
-    let left: Vec<SessionId> =
-        peer.sessions.keys().filter(|session_id| command.unfollow.contains(session_id)).cloned().collect();
+    let unfollowed: BTreeSet<&SessionId> = command.unfollow.iter().collect();
+    let (left, stay): (Vec<SessionId>, BTreeSet<SessionId>) = (
+        peer.sessions.keys().filter(|session_id| unfollowed.contains(session_id)).cloned().collect(),
+        peer.sessions.keys().filter(|session_id| !unfollowed.contains(session_id)).cloned().collect(),
+    );
     let begun: BTreeMap<SessionId, u64> = command
         .follow
         .iter()
-        .filter(|session_id| !sessions.contains(session_id))
+        .filter(|session_id| !stay.contains(*session_id))
         .map(|session_id| (session_id.clone(), 0))
         .collect();
-    check("channel_sessions", sessions.len() + begun.len(), context.limits.channel_sessions_max)?;
-    sessions.extend(begun.keys().cloned());
-    sessions.sort();
+    check("channel_sessions", stay.len() + begun.len(), context.limits.channel_sessions_max)?;
+    let sessions: BTreeSet<SessionId> = stay.into_iter().chain(begun.keys().cloned()).collect();
     let scope = Scope::default().channel_id(&peer.channel_id);
     let mut events = Vec::new();
     if !left.is_empty() {
@@ -39,7 +39,11 @@ pub fn follow_sessions(
         events.push(NewEvent::new(scope, ChannelFollowed { since: begun }));
     }
     let sequence = context.sequence_after(state.sequence, &events);
-    let output = FollowSessionsResult { channel_id: peer.channel_id.clone(), session_ids: sessions, sequence };
+    let output = FollowSessionsResult {
+        channel_id: peer.channel_id.clone(),
+        session_ids: sessions.into_iter().collect(),
+        sequence,
+    };
     Ok(Decision { events, output })
 }
 

@@ -1,6 +1,8 @@
 //! What a session's facts say of a channel that has no facts of its own for it: the channels of A2A clients and of the peers
 //! that we speak to. Each piece is what the fact says that stands in the session.
 
+use std::collections::BTreeSet;
+
 use factum_model::Timestamp;
 use factum_model::events::ActionType;
 use factum_model::id::{RunId, SessionId, TaskId};
@@ -24,7 +26,9 @@ pub struct FromSessions {
 
 impl FromSessions {
     pub fn add_to(self, summary: &mut ChannelSnapshot) {
-        summary.sessions.extend(self.sessions);
+        // One that the channel follows as well is told of once, with what it acknowledged.
+        let followed: BTreeSet<SessionId> = summary.sessions.iter().map(|one| one.session_id.clone()).collect();
+        summary.sessions.extend(self.sessions.into_iter().filter(|one| !followed.contains(&one.session_id)));
         summary.peer_tasks.extend(self.peer_tasks);
         summary.permission_bridge.extend(self.permission_bridge);
         let channel = &mut summary.channel;

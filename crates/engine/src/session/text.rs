@@ -1,7 +1,7 @@
 //! Cutting texts to what a list or the state keeps of them. The log has them whole.
 
 /// The first characters of a text, with an ellipsis where something is left out.
-pub(super) fn clip(text: &str, chars_max: usize) -> String {
+pub(crate) fn clip(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}…", &text[..at]),

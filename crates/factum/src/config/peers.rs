@@ -50,7 +50,7 @@ pub(crate) const FIELDS: &[(&str, &str, &str)] = &[
     (
         "token_file",
         "none",
-        "A file with a bearer token, alone in it. Sent over `https`, or within a network that `[outbound]` allows.",
+        "A file with a bearer token, alone in it. Sent over `https`, or to an address (not a name, but `localhost`) within a network that `[outbound]` allows.",
     ),
     ("api_key_file", "none", "A file with an API key, alone in it; instead of `token_file`."),
     ("api_key_header", "\"X-API-Key\"", "The header that carries the API key."),

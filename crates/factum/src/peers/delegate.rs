@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use a2a::error_code::{METHOD_NOT_FOUND, UNSUPPORTED_OPERATION};
 use a2a::{
     ListTasksRequest, Message, Part, Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse,
     StreamResponse, Task,
@@ -18,8 +19,9 @@ use serde_json::json;
 use super::bounds::{bounded, fits, is_of, kept, of_asked};
 use super::view;
 
-/// How far back a peer's list is searched for a message that may have arrived.
-const SEARCHED_PAGES_MAX: usize = 10;
+/// How far back a peer's list is searched for a message that may have arrived. A page that is too large is asked for in pieces of
+/// a tenth.
+const SEARCHED_PAGES_MAX: usize = 32;
 const SEARCHED_PAGE_TASKS: i32 = 100;
 /// How much of a task's conversation is looked at for it.
 const SEARCHED_HISTORY: i32 = 100;
@@ -87,39 +89,55 @@ impl Peers {
     }
 
     /// The task that a message became, among the newest of the peer's tasks.
-    async fn search(&self, peer: &Peer, errand: &Errand) -> Result<Option<Task>, Failure> {
+    async fn listed(&self, peer: &Peer, errand: &Errand) -> Result<Listed, Failure> {
         let since = errand.since.as_second().saturating_sub(CLOCKS_APART_SECONDS);
-        let mut page_token = None;
+        let (mut page_tasks, mut page_token, mut telling) = (SEARCHED_PAGE_TASKS, None, true);
         for _ in 0..SEARCHED_PAGES_MAX {
             let request = ListTasksRequest {
                 context_id: None,
                 status: None,
-                page_size: Some(SEARCHED_PAGE_TASKS),
-                page_token: page_token.take(),
+                page_size: Some(page_tasks),
+                page_token: page_token.clone(),
                 history_length: Some(SEARCHED_HISTORY),
                 status_timestamp_after: serde_json::from_value(json!(timestamp(since))).ok(),
                 include_artifacts: None,
                 tenant: None,
             };
-            let page = peer.list(request).await?;
+            let page = match peer.list(request).await {
+                Err(Failure::TooLarge { .. }) if page_tasks > 1 => {
+                    page_tasks = (page_tasks / 10).max(1);
+                    continue;
+                }
+                page => page?,
+            };
             let told = |task: &&Task| task.history.iter().flatten().any(|one| one.message_id == errand.message_id);
             if let Some(task) = page.tasks.iter().find(told) {
-                return Ok(Some(task.clone()));
+                return Ok(Listed::There(Box::new(task.clone())));
             }
+            telling &= page.tasks.iter().all(|task| task.history.as_ref().is_some_and(|history| !history.is_empty()));
             if page.next_page_token.is_empty() {
-                return Ok(None);
+                return Ok(if telling { Listed::Absent } else { Listed::Untold });
             }
             page_token = Some(page.next_page_token);
         }
-        Ok(None)
+        Ok(Listed::Untold)
     }
 }
 
+/// What a peer's list says of a message.
+enum Listed {
+    There(Box<Task>),
+    /// It is complete and shows what each task was told.
+    Absent,
+    /// It is not in what the list shows, which is not everything.
+    Untold,
+}
+
 /// The task that is called as its message, where there is one.
-fn named(found: Result<Task, Failure>, message_id: &str) -> Result<Option<Task>, Failure> {
+fn named(found: Result<Task, Failure>, message_id: &str) -> Result<Listed, Failure> {
     match found {
-        Err(Failure::Missing { .. }) => Ok(None),
-        found => found.map(|task| Some(task).filter(|task| task.id == message_id)),
+        Err(Failure::Missing { .. }) => Ok(Listed::Absent),
+        found => found.map(|task| if task.id == message_id { Listed::There(Box::new(task)) } else { Listed::Untold }),
     }
 }
 
@@ -142,6 +160,7 @@ fn trouble(failure: Failure) -> Trouble {
         Failure::Missing { problem } => Trouble::Missing { problem },
         Failure::Refused { code, message } => Trouble::Refused { problem: format!("{message} ({code})") },
         Failure::Malformed { problem, may_have_arrived } => Trouble::Malformed { problem, may_have_arrived },
+        Failure::TooLarge { problem } => Trouble::Malformed { problem, may_have_arrived: true },
     }
 }
 
@@ -169,26 +188,28 @@ impl Delegate for Peers {
 
     async fn find(&self, name: &str, errand: &Errand) -> Result<Found, Trouble> {
         let peer = self.peer(name).await?;
-        if peer.card().idempotent {
-            return Ok(Found::SendAgain);
-        }
-        let unknown = |why: &str| Found::Unknown {
-            problem: format!(
-                "the task was sent and no answer came back; {why}, so whether the peer has it is not known"
-            ),
+        let because = |why: &str| {
+            format!("the task was sent and no answer came back; {why}, so whether the peer has it is not known")
         };
         // Lists may leave out what tasks made, whatever they are asked for: what one shows is never the whole.
         let (found, whole) = if peer.tasks_are_named_by_messages() {
             (named(peer.get(&errand.message_id, Some(0)).await, &errand.message_id), true)
         } else {
-            (self.search(&peer, errand).await, false)
+            (self.listed(&peer, errand).await, false)
         };
+        let absent = "the peer knows no task that began with it";
         match found {
-            Ok(Some(task)) => Ok(Found::Task(Box::new(bounded(PeerView { whole, ..view::of_task(&peer, &task) })?))),
-            Ok(None) => Ok(unknown("the peer knows no task that began with it")),
-            Err(Failure::Refused { .. } | Failure::Malformed { .. } | Failure::Missing { .. }) => {
-                Ok(unknown("the peer does not list its tasks"))
+            Ok(Listed::There(task)) => {
+                Ok(Found::Task(Box::new(bounded(PeerView { whole, ..view::of_task(&peer, &task) })?)))
             }
+            Ok(Listed::Absent) => Ok(Found::Absent { problem: because(absent) }),
+            Ok(Listed::Untold) => Ok(Found::Unknown { problem: because(absent) }),
+            Err(Failure::Refused { code: METHOD_NOT_FOUND | UNSUPPORTED_OPERATION, .. }) => {
+                Ok(Found::Unknown { problem: because("the peer does not list its tasks") })
+            }
+            // It is a list that is not there, and no task.
+            Err(Failure::Missing { problem }) => Err(Trouble::Refused { problem }),
+            // Anything else may be said by whoever stands in front of the peer just now.
             Err(failure) => Err(self.failed(name, failure)),
         }
     }

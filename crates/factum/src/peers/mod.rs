@@ -13,10 +13,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use factum_runtime::Delegate;
 
-use crate::config::Settings;
+use crate::config::{PeerCredential, Settings};
 use delegate::Peers;
 
 /// Whoever speaks to the peers of the configuration; nobody where there are none.
@@ -27,7 +27,15 @@ pub(crate) fn delegate(settings: &Settings, outbound: factum_outbound::Options) 
     let client = factum_outbound::Client::new(outbound).context("peers cannot be spoken to")?;
     let mut peers = Vec::with_capacity(settings.peers.len());
     for (name, peer) in &settings.peers {
-        client.target(&peer.url).with_context(|| format!("peers.{name}.url cannot be used"))?;
+        let target = client.target(&peer.url).with_context(|| format!("peers.{name}.url cannot be used"))?;
+        // It would be refused each time that something is sent, and look like a peer that is away.
+        if peer.credential != PeerCredential::None && !target.keeps_secrets(client.policy()) {
+            bail!(
+                "the credential of peers.{name} would be sent to {} in the clear; use https, or, where its network is in allow \
+                 below [outbound], its address instead of its name",
+                target.host_name()
+            );
+        }
         peers.push((name.clone(), options::of(name, peer)?));
     }
     Ok(Some(Arc::new(Peers::new(client, peers))))

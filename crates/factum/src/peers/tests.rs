@@ -14,7 +14,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::delegate::Peers;
+use crate::config::{Peer, PeerCredential, Settings};
 
+mod arrival;
 mod bounds;
 
 /// Answers a method with a result, an error, or a stream of results.
@@ -22,6 +24,8 @@ enum Says {
     Result(Value),
     Error(i32),
     Stream(Vec<Value>),
+    /// Anything, from whoever stands in front of the peer.
+    Else(u16, String),
 }
 
 type Script = fn(&str, &Value) -> Says;
@@ -55,6 +59,7 @@ async fn answer(State(fake): State<Arc<Fake>>, body: String) -> Response {
         Says::Error(code) => {
             json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "no" } }).to_string().into_response()
         }
+        Says::Else(status, body) => (axum::http::StatusCode::from_u16(status).unwrap(), body).into_response(),
         Says::Stream(items) => {
             let events: String = items
                 .iter()
@@ -149,55 +154,6 @@ async fn every_state_has_a_meaning() {
         assert_eq!((view.status, view.recovery, view.native_status.as_str()), (status, recovery, state));
         assert_eq!(view.rejected, state == "TASK_STATE_REJECTED");
     }
-}
-
-#[tokio::test]
-async fn a_message_that_may_have_arrived_is_looked_for_as_the_peer_allows() {
-    let messaging = json!([{ "uri": factum_a2a::MESSAGING_URI }]);
-    let (fake, keeps_keys) = start(|_, _| Says::Error(-32601), messaging).await;
-    assert_eq!(keeps_keys.find("north", &errand()).await, Ok(Found::SendAgain));
-    assert_eq!(keeps_keys.keeps_keys("north").await, Ok(true));
-    assert!(fake.asked.lock().is_empty(), "its card says enough");
-
-    let (_, lists) = start(
-        |_, params| {
-            let found = json!({ "id": "r1", "contextId": "c1", "status": { "state": "TASK_STATE_WORKING" },
-                "history": [{ "messageId": "msg_1", "role": "ROLE_USER", "parts": [] }] });
-            let first = params["pageToken"].is_null();
-            let tasks = if first { json!([task("TASK_STATE_WORKING")]) } else { json!([found]) };
-            let next = if first { "more" } else { "" };
-            Says::Result(json!({ "tasks": tasks, "nextPageToken": next, "pageSize": 1, "totalSize": 2 }))
-        },
-        json!([]),
-    )
-    .await;
-    let Ok(Found::Task(view)) = lists.find("north", &errand()).await else { panic!("not found") };
-    assert!(!view.whole, "lists leave out what tasks made: the task itself is looked at before it is over");
-
-    let empty: Script = |_, _| Says::Result(json!({ "tasks": [], "nextPageToken": "", "pageSize": 1, "totalSize": 0 }));
-    for script in [empty, |_, _| Says::Error(-32601)] {
-        let (_, peers) = start(script, json!([])).await;
-        assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
-        assert_eq!(peers.keeps_keys("north").await, Ok(false));
-    }
-}
-
-/// In April 2025 a task is called as the message it began with, so it can be asked for.
-#[tokio::test]
-async fn a_task_of_april_2025_is_found_by_its_message() {
-    fn script(method: &str, params: &Value) -> Says {
-        match (method, params["id"].as_str()) {
-            ("tasks/get", Some("msg_1")) => Says::Result(json!({ "id": "msg_1", "status": { "state": "working" } })),
-            _ => Says::Error(-32001),
-        }
-    }
-    let (fake, peers) = start_april(script).await;
-    let Ok(Found::Task(view)) = peers.find("north", &errand()).await else { panic!("not found") };
-    assert_eq!((view.remote.task_id.as_str(), view.recovery, view.whole), ("msg_1", PeerRecovery::Running, true));
-    let other = Errand { message_id: "msg_2".to_owned(), ..errand() };
-    assert!(matches!(peers.find("north", &other).await, Ok(Found::Unknown { .. })));
-    let asked: Vec<String> = fake.asked.lock().iter().map(|(method, _)| method.clone()).collect();
-    assert_eq!(asked, ["tasks/get", "tasks/get"]);
 }
 
 /// Messages of April 2025 have no ids: questions are told apart by when they were asked.
@@ -392,4 +348,27 @@ async fn what_a_message_holds_besides_short_words_is_kept() {
         let remote = Remote { task_id: id.to_owned(), context_id: None };
         assert_eq!(peers.look("north", &remote).await.unwrap().artifacts, held, "{id}");
     }
+}
+
+/// It would never be sent, and look like a peer that is away.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "tests touch the world")]
+fn a_credential_that_would_be_sent_in_the_clear_is_refused_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("token");
+    std::fs::write(&path, "hunter2").unwrap();
+    let start = |url: &str, credential: &PeerCredential| {
+        let peer = Peer { url: url.to_owned(), credential: credential.clone(), ..Peer::default() };
+        let settings = Settings { peers: [("north".to_owned(), peer)].into(), ..Settings::default() };
+        let allow = vec!["10.0.0.0/8".parse().unwrap()];
+        let outbound = factum_outbound::Options { allow, ..Default::default() }.with_loopback();
+        super::delegate(&settings, outbound).map(drop).map_err(|error| format!("{error:#}"))
+    };
+    let token = PeerCredential::TokenFile(path);
+    for url in ["https://peer.internal", "http://10.0.0.1:8080", "http://localhost:7420"] {
+        assert_eq!(start(url, &token), Ok(()), "{url}");
+    }
+    let refused = start("http://peer.internal:8080", &token).unwrap_err();
+    assert!(refused.contains("peers.north") && refused.contains("use https"), "{refused}");
+    assert_eq!(start("http://peer.internal:8080", &PeerCredential::None), Ok(()), "there is nothing to keep");
 }

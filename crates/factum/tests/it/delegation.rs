@@ -1,7 +1,7 @@
 //! Two servers, one of which gives tasks to the other: questions, artifacts and cancelling cross over, and killing either
 //! of them at any point neither loses nor doubles anything.
 
-use factum_testkit::{Client, Server, eventually};
+use factum_testkit::{Client, Launch, Server, eventually};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -15,18 +15,29 @@ struct Two {
 }
 
 async fn two() -> Two {
+    two_where_north("").await
+}
+
+/// The same with more in north's configuration.
+async fn two_where_north(has: &str) -> Two {
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let north = launch_quick(&dirs[0]).start().await;
+    let north = launch_north(&dirs[0], has).start().await;
     let config = dirs[1].path().join("factum.toml");
     std::fs::write(&config, format!("[peers.north]\nurl = \"http://{}\"\n", north.address())).unwrap();
     let south = launch(&dirs[1]).arg("--config").arg(config.display().to_string()).start().await;
     Two { north, south, _dirs: dirs }
 }
 
+fn launch_north(dir: &TempDir, has: &str) -> Launch {
+    let config = dir.path().join("factum.toml");
+    std::fs::write(&config, has).unwrap();
+    launch_quick(dir).arg("--config").arg(config.display().to_string())
+}
+
 /// The same, where north's card offers nothing but gRPC.
-async fn two_over_grpc() -> Two {
+async fn two_over_grpc(has: &str) -> Two {
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let north = launch_quick(&dirs[0]).start().await;
+    let north = launch_north(&dirs[0], has).start().await;
     let card = format!("http://{}/.well-known/agent-card.json", north.address());
     let mut card: Value = serde_json::from_str(&reqwest::get(card).await.unwrap().text().await.unwrap()).unwrap();
     let card = card.as_object_mut().unwrap();
@@ -90,7 +101,7 @@ async fn what_the_other_made_is_ours() {
 
 #[tokio::test]
 async fn over_grpc_it_is_the_same() {
-    let mut two = two_over_grpc().await;
+    let mut two = two_over_grpc("").await;
     let south = two.south.http(None);
     let made = give(&south, "artifact: 1 2 3").await;
     let made = until(&south, &made, "completed").await;
@@ -214,4 +225,43 @@ async fn a_script_gives_work_away_in_the_middle_of_a_turn() {
         (thread["status"] == "completed").then(|| thread["last_outcome"].clone())
     });
     assert_eq!(outcome.await["preview"], "north says: hello");
+}
+
+/// Nobody listens where the card said, and then nobody wants it any more: it is not done when the peer is back.
+#[tokio::test]
+async fn work_that_was_cancelled_while_the_other_was_away_is_not_done() {
+    for restarted in [false, true] {
+        let mut two = two().await;
+        let south = two.south.http(None);
+        // South knows the card by this one.
+        let first = give(&south, "artifact: 1 2 3").await;
+        until(&south, &first, "completed").await;
+        two.north.kill().await;
+        let task = give(&south, "artifact: 4 5 6").await;
+        eventually("south to find nobody", async || {
+            let page = json!({ "session_id": task["session_id"], "limit": 1000 });
+            let events = south.call("read_events", page).await.unwrap();
+            events.to_string().contains("network_unavailable").then_some(())
+        })
+        .await;
+        south.call("cancel_task", json!({ "task_id": task["task_id"] })).await.unwrap();
+        if restarted {
+            two.south.kill_and_restart().await;
+        }
+        two.north.restart().await;
+        until(&two.south.http(None), &task, "cancelled").await;
+        assert_eq!(tasks_of(&two.north.http(None)).await.len(), 1, "restarted: {restarted}");
+    }
+}
+
+/// Whoever requires our own extension answers those who name it.
+#[tokio::test]
+async fn a_peer_that_requires_the_messaging_extension_is_asked_by_its_rules() {
+    let has = format!("[a2a]\nrequired_extensions = [\"{}\"]\n", factum_a2a::MESSAGING_URI);
+    for two in [two_where_north(&has).await, two_over_grpc(&has).await] {
+        let south = two.south.http(None);
+        let task = give(&south, "artifact: 1 2 3").await;
+        let done = until(&south, &task, "completed").await;
+        assert_eq!(artifacts(&done), ["artifact.txt", "response"], "{done}");
+    }
 }

@@ -2,8 +2,10 @@
 
 use factum_api::grpc::proto::SubscribeRequest;
 use factum_testkit::clients::{Grpc, Stdio};
-use factum_testkit::{Client, Reader, within};
+use factum_testkit::{Client, Reader, eventually, within};
+use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::support::*;
 
@@ -94,6 +96,36 @@ async fn a_reader_that_does_not_read_disturbs_nobody_and_misses_nothing() {
     assert_eq!(slow.seen, quick.seen);
     let events = follow(async || sleeping.next().await, last).await;
     assert_eq!(events, quick.seen.iter().map(|event| event.data.clone()).collect::<Vec<_>>());
+}
+
+/// A client that was cut off without a word does not answer pings either: its channel is not connected because of it.
+#[tokio::test]
+async fn a_client_that_answers_no_ping_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("factum.toml");
+    std::fs::write(&config, "[server]\nheartbeat_ms = 200\n").unwrap();
+    let server = launch(&dir).arg("--config").arg(config.display().to_string()).start().await;
+    let http = server.http(None);
+    let mut sockets = Vec::new();
+    for channel in ["mute", "there"] {
+        http.call("enroll_channel", json!({ "channel_id": channel, "peer_role": "client" })).await.unwrap();
+        let url = format!("ws://{}/rpc", server.address());
+        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+        let subscribe =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": { "channel_id": channel } });
+        socket.send(Message::text(subscribe.to_string())).await.unwrap();
+        within("an answer", socket.next()).await.unwrap().unwrap();
+        sockets.push(socket);
+    }
+    let mut there = sockets.pop().unwrap();
+    let reads = tokio::spawn(async move { while there.next().await.is_some() {} });
+    let state = async |channel: &str| {
+        let shown = http.call("get_channel_summary", json!({ "channel_id": channel })).await.unwrap();
+        field(&shown["channel"], "state")
+    };
+    eventually("the silent one to be missed", async || (state("mute").await == "disconnected").then_some(())).await;
+    assert_eq!(state("there").await, "connected");
+    assert!(!reads.is_finished(), "who answers pings stays");
 }
 
 #[tokio::test]

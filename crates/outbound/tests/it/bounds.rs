@@ -90,7 +90,7 @@ async fn an_answer_that_takes_too_long_is_cut_off_however_it_goes_on() {
     for path in ["/mute", "/hanging", "/dripping"] {
         let error = bounded().get(&url(path).await).unwrap().send().await.unwrap_err();
         assert!(matches!(error, Error::TimedOut { phase: Phase::Answering, .. }), "{path}: {error}");
-        assert!(error.is_temporary() && !error.is_before_sending(), "{path}");
+        assert!(!error.is_before_sending(), "{path}");
     }
 }
 
@@ -133,4 +133,28 @@ async fn an_answer_that_is_no_stream_is_given_as_it_is() {
         panic!("a stream");
     };
     assert_eq!((answer.status.as_u16(), answer.body.as_ref()), (404, b"no such task".as_ref()));
+}
+
+/// Whoever reads it may give up waiting for an event and come back: that is no sign of life.
+#[tokio::test]
+async fn a_silence_is_one_however_often_somebody_begins_to_wait() {
+    let mut silent = stream_of("/silent-events").await;
+    assert_eq!(silent.next().await.unwrap().unwrap().data, "a");
+    for _ in 0..100 {
+        let Ok(next) = tokio::time::timeout(Duration::from_millis(20), silent.next()).await else { continue };
+        let error = next.unwrap_err();
+        return assert!(matches!(error, Error::TimedOut { phase: Phase::Silent, .. }), "{error}");
+    }
+    panic!("it was silent ten times as long as it may be");
+}
+
+/// What was sent over a connection may have been carried out, however it ends.
+#[tokio::test]
+async fn a_connection_that_breaks_may_have_carried_the_request() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let request = local().post(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let (closed, sent) = tokio::join!(async { listener.accept().await.map(drop) }, request.send());
+    closed.unwrap();
+    let error = sent.unwrap_err();
+    assert!(matches!(error, Error::Broken { .. }) && !error.is_before_sending(), "{error}");
 }

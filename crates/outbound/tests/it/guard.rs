@@ -28,7 +28,7 @@ async fn a_name_with_one_address_that_is_not_public_is_refused_before_anything_i
         let Error::Blocked { host, range, .. } = &error else { panic!("{answer:?}: {error}") };
         assert_eq!((host.as_str(), range, resolver.asked()), ("inside.example", expected, 1), "{answer:?}");
         assert!(error.to_string().contains("allow below [outbound]"), "{error}");
-        assert!(!error.is_temporary() && error.is_before_sending());
+        assert!(error.is_before_sending());
     }
 }
 
@@ -97,11 +97,13 @@ async fn a_name_that_is_none_and_a_port_where_nobody_listens_are_told_apart() {
     let resolver = Changing::new(&[&[]]);
     let client = Client::with_resolver(Options::default(), resolver).unwrap();
     let error = client.get("https://nobody.example/").unwrap().send().await.unwrap_err();
-    assert!(matches!(error, Error::Unresolved { .. }) && error.is_temporary(), "{error}");
+    assert!(matches!(error, Error::Unresolved { .. }) && error.is_before_sending(), "{error}");
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let error = local().get(&format!("http://{address}/")).unwrap().send().await.unwrap_err();
-    assert!(matches!(error, Error::Unreachable { .. }) && error.is_temporary(), "{error}");
+    let error = local().post(&format!("http://{address}/")).unwrap().send().await.unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }) && error.is_before_sending(), "{error}");
+    let error = local().post(&format!("http://{address}/")).unwrap().call().await.map(drop).unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }) && error.is_before_sending(), "over HTTP/2: {error}");
 }

@@ -12,8 +12,7 @@ use factum_model::task::TaskStatus;
 /// Speaks to the peers of the configuration, each by its name.
 ///
 /// *Cancellation*: every call may be dropped at any point; what was sent by then may have arrived. *Idempotence*: `give`
-/// and `answer` carry a message id that is the same each time; a peer that keeps keys carries it out once, and `find` says
-/// so. *Errors* say what can be done about them ([`Trouble`]). Retrying, waiting and recording are the runtime's.
+/// and `answer` carry a message id that is the same each time; a peer that keeps keys (`keeps_keys`) carries it out once. *Errors* say what can be done about them ([`Trouble`]). Retrying, waiting and recording are the runtime's.
 #[async_trait]
 pub trait Delegate: Send + Sync + 'static {
     /// The names of the peers there are.
@@ -25,7 +24,7 @@ pub trait Delegate: Send + Sync + 'static {
     /// Gives a peer a task.
     async fn give(&self, peer: &str, errand: &Errand) -> Result<Given, Trouble>;
 
-    /// Finds out what became of an errand that may or may not have arrived.
+    /// Finds out what became of an errand that may or may not have arrived, by asking the peer.
     async fn find(&self, peer: &str, errand: &Errand) -> Result<Found, Trouble>;
 
     /// Whether the peer carries out a message once, however often it comes. Nothing is sent for it but to find the peer.
@@ -117,8 +116,10 @@ pub enum Given {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     Task(Box<PeerView>),
-    /// Sending it again is safe: the peer keeps keys.
-    SendAgain,
+    /// The peer shows whatever it could have become, and it is not there.
+    Absent {
+        problem: String,
+    },
     /// It cannot be told whether it arrived.
     Unknown {
         problem: String,

@@ -45,7 +45,7 @@ impl Drive {
         let since = Instant::now();
         let ended = self.read_on(&mut *stream).await?;
         if since.elapsed() >= STEADY {
-            self.backoff.anew();
+            self.backoff.lasted();
         }
         match ended {
             Ended::Elsewhere => Ok(()),
@@ -58,6 +58,14 @@ impl Drive {
                     peer = delegation.peer,
                     problem,
                     "a peer's stream cannot be read; its task is looked at instead"
+                );
+                self.polls = true;
+                self.poll(delegate, delegation, remote).await
+            }
+            Ended::Hurried => {
+                tracing::warn!(
+                    peer = delegation.peer,
+                    "a peer's stream goes to and fro; its task is looked at instead"
                 );
                 self.polls = true;
                 self.poll(delegate, delegation, remote).await
@@ -82,6 +90,7 @@ impl Drive {
                 Ok(Some(view)) if waits(view.recovery) => return Ok(Ended::Asked),
                 Ok(Some(view)) => {
                     let recovery = view.recovery;
+                    let hurried = self.backoff.streamed(&view);
                     self.saw(view).await?;
                     self.after = stream.position();
                     if recovery == PeerRecovery::CompletedUnreconciled {
@@ -89,6 +98,13 @@ impl Drive {
                         // that.
                         self.after = None;
                         self.backoff.anew();
+                        return Ok(Ended::Elsewhere);
+                    }
+                    if hurried {
+                        return Ok(Ended::Hurried);
+                    }
+                    // Recording may have waited, and have been woken for something else.
+                    if !self.is_due().await? {
                         return Ok(Ended::Elsewhere);
                     }
                 }
@@ -135,5 +151,7 @@ enum Ended {
     Asked,
     /// It is at its end.
     Over,
+    /// It says more than there is to say.
+    Hurried,
     Troubled(Trouble),
 }

@@ -18,10 +18,13 @@ impl Drive {
             return self.record(&Observed::NotSent).await;
         }
         if !self.unsent {
-            match delegate.find(&delegation.peer, errand).await {
-                Ok(Found::Task(view)) => return self.saw(*view).await,
-                Ok(Found::SendAgain) => {}
-                Ok(Found::Unknown { problem }) => return self.record(&Observed::Untraceable { problem }).await,
+            match self.found(delegate, delegation, errand).await {
+                Ok(None) => {}
+                Ok(Some(Found::Task(view))) => return self.saw(*view).await,
+                Ok(Some(Found::Absent { .. })) if delegation.cancel => return self.record(&Observed::NotSent).await,
+                Ok(Some(Found::Absent { problem } | Found::Unknown { problem })) => {
+                    return self.record(&Observed::Untraceable { problem }).await;
+                }
                 // Whatever is in the way of asking, it says nothing about the task, which the peer may have.
                 Err(trouble) => return self.troubled(trouble, Connected::No).await,
             }
@@ -37,6 +40,20 @@ impl Drive {
                 self.not_given(trouble).await
             }
         }
+    }
+
+    /// What became of what was sent; nothing where that need not be known, because the peer keeps keys. What nobody wants any more
+    /// is looked for all the same: sent again, it might arrive for the first time.
+    async fn found(
+        &self,
+        delegate: &dyn Delegate,
+        delegation: &Delegation,
+        errand: &Errand,
+    ) -> Result<Option<Found>, Trouble> {
+        if !delegation.cancel && delegate.keeps_keys(&delegation.peer).await? {
+            return Ok(None);
+        }
+        delegate.find(&delegation.peer, errand).await.map(Some)
     }
 
     async fn got(&mut self, given: Given) -> Result<(), Over> {
@@ -71,7 +88,11 @@ impl Drive {
             Trouble::Refused { problem } | Trouble::Missing { problem } | Trouble::Malformed { problem, .. } => {
                 self.record(&Observed::Untraceable { problem }).await
             }
-            away => self.troubled(away, Connected::Yes).await,
+            // Nothing of the peer's is known yet: only what may have arrived had a connection that can have broken.
+            away => {
+                let connected = if away.may_have_arrived() { Connected::Yes } else { Connected::No };
+                self.troubled(away, connected).await
+            }
         }
     }
 }

@@ -41,6 +41,7 @@ impl Runtime {
         command.transport.get_or_insert(caller.transport);
         if !command.session_ids.is_empty() {
             caller.require(Scope::SessionsRead)?;
+            self.check_named(&command.session_ids)?;
             self.require_sessions(&caller.account, &command.session_ids).await?;
         }
         let made = || ChannelId::from_uuid(self.0.sources.ids.source(self.now()).next_uuid());

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use factum_engine::Decision;
 use factum_engine::peers::{PeerState, keys, vanish};
-use factum_model::Trace;
 use factum_model::peer::DisconnectReason;
+use factum_model::{Timestamp, Trace};
 use factum_store::{Direction, ReadError, Scan};
 use futures::StreamExt;
 use tokio::time::Instant;
 
-use super::presence::Key;
+use super::presence::{Key, PeerPresence};
 use crate::commit::{Accept, Actor};
 use crate::runtime::Runtime;
 
@@ -44,37 +44,41 @@ pub(crate) async fn keep(runtime: Runtime) {
 }
 
 async fn give_up(runtime: &Runtime, key: Key) {
-    let presence = &runtime.0.presence;
-    let reason = DisconnectReason::HeartbeatMissed;
-    let missed = |state: &PeerState, context: &mut factum_engine::Context<'_>| match presence.give_up(&key) {
-        Some(last_seen_at) => vanish(state, reason, last_seen_at, context),
-        None => Ok(Decision { events: Vec::new(), output: state.sequence }),
-    };
-    record(runtime, &key, missed).await;
+    gone(runtime, &key, DisconnectReason::HeartbeatMissed, |presence| presence.give_up(&key)).await;
 }
 
 impl Runtime {
     /// A connection ended. It is said so unless another one took its place.
     pub(super) async fn connection_ended(&self, key: Key, number: u64) {
-        let presence = &self.0.presence;
-        let reason = DisconnectReason::TransportError;
-        let ended =
-            |state: &PeerState, context: &mut factum_engine::Context<'_>| match presence.disconnect(&key, number) {
-                Some(last_seen_at) => vanish(state, reason, last_seen_at, context),
-                None => Ok(Decision { events: Vec::new(), output: state.sequence }),
-            };
-        record(self, &key, ended).await;
+        gone(self, &key, DisconnectReason::TransportError, |presence| presence.disconnect(&key, number)).await;
     }
 }
 
-async fn record(
+/// Records that a channel is gone, where `forget` says so. It is forgotten under the channel's lock, so that whoever comes back
+/// comes behind it; where the store has no room for the fact now, the channel is missed again.
+async fn gone(
     runtime: &Runtime,
     key: &Key,
-    decide: impl FnOnce(&PeerState, &mut factum_engine::Context<'_>) -> Result<Decision<u64>, factum_model::Refusal>,
+    reason: DisconnectReason,
+    forget: impl FnOnce(&PeerPresence) -> Option<Option<Timestamp>> + Send,
 ) {
+    let presence = &runtime.0.presence;
+    let mut forgotten = None;
+    let vanished = |state: &PeerState, context: &mut factum_engine::Context<'_>| {
+        forgotten = forget(presence);
+        match forgotten {
+            Some(last_seen_at) => vanish(state, reason, last_seen_at, context),
+            None => Ok(Decision { events: Vec::new(), output: state.sequence }),
+        }
+    };
     let actor = Actor { principal: KEEPER, trace: &Trace::default(), through: None };
-    if let Err(error) = runtime.execute(&key.0, &key.1, &actor, &Accept::default(), decide).await {
-        tracing::warn!(channel_id = %key.1, %error, "that a channel is gone could not be recorded");
+    let outcome = runtime.execute(&key.0, &key.1, &actor, &Accept::default(), vanished).await;
+    let Err(error) = outcome else { return };
+    tracing::warn!(channel_id = %key.1, %error, "that a channel is gone could not be recorded");
+    if let Some(last_seen_at) = forgotten
+        && error.retryable
+    {
+        presence.miss_again(key, last_seen_at, PAUSE);
     }
 }
 

@@ -160,10 +160,17 @@ impl PeerPresence {
         if table.peers.contains_key(&key) {
             return;
         }
-        let deadline = Instant::now() + heartbeat;
-        table.by_time.insert((deadline, key.clone()));
-        let seen = Seen { heard: false, last_seen_at: None, deadline, over: false, connection: None };
-        table.peers.insert(key, seen);
+        table.expect(key, None, heartbeat);
+    }
+
+    /// That it is gone could not be recorded: it is given up once more, unless it was heard of meanwhile.
+    pub(super) fn miss_again(&self, key: &Key, last_seen_at: Option<Timestamp>, retry: Duration) {
+        let mut table = self.table.lock();
+        if table.peers.contains_key(key) {
+            return;
+        }
+        table.expect(key.clone(), last_seen_at, retry);
+        self.sooner.notify_one();
     }
 
     /// Those whose time is over, and when the next one's is. They come again after `retry` unless they are heard of.
@@ -201,6 +208,14 @@ impl PeerPresence {
 }
 
 impl Table {
+    /// One that was not heard of since the start has so long.
+    fn expect(&mut self, key: Key, last_seen_at: Option<Timestamp>, within: Duration) {
+        let deadline = Instant::now() + within;
+        self.by_time.insert((deadline, key.clone()));
+        let seen = Seen { heard: false, last_seen_at, deadline, over: false, connection: None };
+        self.peers.insert(key, seen);
+    }
+
     /// Whether it is the first sign since the start, and whether it is missed before all others.
     fn hear(&mut self, key: &Key, now: Timestamp, heartbeat: Duration) -> (bool, bool) {
         let deadline = Instant::now() + heartbeat;

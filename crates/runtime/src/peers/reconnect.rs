@@ -3,8 +3,9 @@
 use factum_engine::Context;
 use factum_engine::peers::{FromSessions, PeerState, Return, reconnect_channel};
 use factum_model::Refusal;
-use factum_model::commands::{ReconnectChannel, ReconnectChannelResult};
+use factum_model::commands::{GetChannelSummary, ReconnectChannel, ReconnectChannelResult};
 use factum_model::id::SessionId;
+use factum_model::peer::ChannelSnapshot;
 
 use super::heartbeat::{key_of, own_peer};
 use super::token::new_token;
@@ -16,7 +17,7 @@ use crate::runtime::Runtime;
 impl Handle<ReconnectChannel> for Runtime {
     async fn handle(&self, caller: &Caller, command: ReconnectChannel) -> Result<ReconnectChannelResult, Refusal> {
         let accept = match self.repeat(caller, &command, None).await? {
-            Repeat::Known(output) => return Ok(output),
+            Repeat::Known(output) => return self.with_snapshot(caller, output).await,
             Repeat::New(accept) => accept,
         };
         let channel_id = &command.channel_id;
@@ -38,6 +39,7 @@ impl Handle<ReconnectChannel> for Runtime {
         let shown = command.resume_token.as_deref().map(|token| self.token_ref(caller, channel_id, token));
         let token_ref = self.token_ref(caller, channel_id, &token);
         let (key, presence) = (key_of(caller, channel_id), &self.0.presence);
+        let mut snapshot = None;
         let decide = |state: &PeerState, context: &mut Context<'_>| {
             let back = Return {
                 shown: shown.as_deref(),
@@ -48,6 +50,9 @@ impl Handle<ReconnectChannel> for Runtime {
             };
             let mut decision = reconnect_channel(state, &command, &back, context)?;
             told.add_to(&mut decision.output.snapshot);
+            // What is recorded of the answer does not hold it: it has no bound that a row of the index has room for.
+            snapshot = Some(decision.output.snapshot.clone());
+            decision.output.snapshot = without_contents(&decision.output.snapshot);
             presence.replace(&key);
             presence.hear(&key, context.now, self.heartbeat());
             Ok(decision)
@@ -55,6 +60,31 @@ impl Handle<ReconnectChannel> for Runtime {
         let outcome = self.execute(&caller.account, channel_id, &caller.actor(), &accept, decide).await;
         let (mut result, _) = outcome?;
         result.resume_token = Some(token);
+        result.snapshot = snapshot.unwrap_or(result.snapshot);
         Ok(result)
+    }
+}
+
+impl Runtime {
+    /// A remembered answer, with the channel as it stands now.
+    async fn with_snapshot(
+        &self,
+        caller: &Caller,
+        remembered: ReconnectChannelResult,
+    ) -> Result<ReconnectChannelResult, Refusal> {
+        let channel_id = remembered.snapshot.channel.channel_id.clone();
+        let now = self.handle(caller, GetChannelSummary { channel_id }).await?;
+        Ok(ReconnectChannelResult { snapshot: now.summary, ..remembered })
+    }
+}
+
+/// Which channel it is of, and when.
+fn without_contents(snapshot: &ChannelSnapshot) -> ChannelSnapshot {
+    ChannelSnapshot {
+        channel: snapshot.channel.clone(),
+        sessions: Vec::new(),
+        peer_tasks: Vec::new(),
+        permission_bridge: Vec::new(),
+        as_of_sequence: snapshot.as_of_sequence,
     }
 }

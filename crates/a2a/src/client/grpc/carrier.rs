@@ -46,6 +46,7 @@ pub(super) struct Carrier {
     credential: Credential,
     key: Option<String>,
     last_event_id: Option<String>,
+    names_messaging: bool,
     operation: Operation,
     said: Said,
 }
@@ -60,7 +61,7 @@ impl Carrier {
     ) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let (key, last_event_id) = (owned(around.key), owned(around.last_event_id));
-        Self { client, credential, key, last_event_id, operation, said }
+        Self { client, credential, key, last_event_id, names_messaging: around.names_messaging, operation, said }
     }
 
     async fn carry(self, request: http::Request<tonic::body::Body>) -> Result<http::Response<Heard>, Failure> {
@@ -80,7 +81,8 @@ impl Carrier {
             let value = value.to_str().map_err(|_| unsendable("its metadata is not plain"))?;
             request = request.header(name.as_str(), value);
         }
-        let around = Around { key: self.key.as_deref(), last_event_id: self.last_event_id.as_deref() };
+        let (key, last_event_id) = (self.key.as_deref(), self.last_event_id.as_deref());
+        let around = Around { key, last_event_id, names_messaging: self.names_messaging };
         Ok(self.credential.on(around.on(request, Some(Version::V1_0))))
     }
 }

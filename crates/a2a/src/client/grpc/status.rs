@@ -16,7 +16,10 @@ pub(super) fn failure(status: &Status, operation: Operation, said: &Said) -> Fai
     }
     // What tonic makes up itself it says of answers that it cannot read, or that are too large.
     if !said.by_peer() {
-        return Failure::malformed(status.message());
+        return match status.code() {
+            Code::OutOfRange => Failure::TooLarge { problem: cut(status.message()) },
+            _ => Failure::malformed(status.message()),
+        };
     }
     let reason = status.get_details_error_info().map(|info| info.reason);
     let reason = reason.as_deref();

@@ -1,4 +1,4 @@
-//! Whatever goes wrong is one of six kinds, and says whether the request may have arrived.
+//! Whatever goes wrong is of one kind, and says whether the request may have arrived.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -23,6 +23,7 @@ pub(super) enum Kind {
     Missing,
     Refused(i32),
     Malformed,
+    TooLarge,
 }
 
 pub(super) fn kind(failure: &Failure) -> Kind {
@@ -34,6 +35,7 @@ pub(super) fn kind(failure: &Failure) -> Kind {
         Failure::Missing { .. } => Kind::Missing,
         Failure::Refused { code, .. } => Kind::Refused(*code),
         Failure::Malformed { .. } => Kind::Malformed,
+        Failure::TooLarge { .. } => Kind::TooLarge,
     }
 }
 

@@ -281,3 +281,40 @@ async fn a_tenant_is_named_as_each_binding_names_it() {
     let peer = super::super::discover(&super::fake::client(), options).await.unwrap();
     peer.get("t", None).await.unwrap();
 }
+
+/// However it is escaped, an address takes it for this place or the one above.
+#[tokio::test]
+async fn an_id_that_is_a_step_of_a_path_is_not_sent() {
+    let fake = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/rest", "HTTP+JSON", "1.0"),
+        _ => json_of(new_task("TASK_STATE_WORKING")),
+    })
+    .await;
+    let peer = fake.discover().await.unwrap();
+    for id in [".", ".."] {
+        let failure = peer.get(id, None).await.unwrap_err();
+        assert!(matches!(failure, Failure::Malformed { may_have_arrived: false, .. }), "{failure}");
+    }
+    assert_eq!(fake.asked().len(), 1, "its card was read");
+    peer.get("...", None).await.unwrap();
+}
+
+/// Where a stream goes on is said in a header.
+#[tokio::test]
+async fn an_event_id_that_no_header_can_hold_is_none() {
+    let fake = Fake::start(|asked, address| match asked.path.as_str() {
+        CARD => card(address, "/rpc", "JSONRPC", "1.0"),
+        _ => {
+            let task = json!({ "jsonrpc": "2.0", "id": 1, "result": { "task": new_task("TASK_STATE_WORKING") } });
+            let text = ["\u{7f}", "a\u{1}b", "7 b"].map(|id| format!("id: {id}\ndata: {task}\n\n")).concat();
+            ([("content-type", "text/event-stream")], text).into_response()
+        }
+    })
+    .await;
+    let mut updates = fake.discover().await.unwrap().subscribe("t 1", None).await.unwrap();
+    let mut ids = Vec::new();
+    while let Some(update) = updates.next().await.unwrap() {
+        ids.push(update.event_id);
+    }
+    assert_eq!(ids, [None, None, Some("7 b".to_owned())]);
+}

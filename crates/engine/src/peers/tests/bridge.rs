@@ -10,9 +10,13 @@ fn action() -> ActionId {
 }
 
 fn question(channel_scoped: bool) -> Question {
+    question_of("May I?", channel_scoped)
+}
+
+fn question_of(prompt: &str, channel_scoped: bool) -> Question {
     let required = ActionRequired {
         action_type: ActionType::ToolPermission,
-        prompt: "May I?".to_owned(),
+        prompt: prompt.to_owned(),
         decisions: Vec::new(),
         input_schema: None,
         policy: None,
@@ -128,4 +132,13 @@ fn which_actions_ask_permission() {
     ] {
         assert_eq!(asks_permission(action_type), asks, "{action_type:?}");
     }
+}
+
+/// A channel has many of them in each of its snapshots.
+#[test]
+fn a_channel_is_told_the_beginning_of_a_long_question() {
+    let long = question_of(&"x".repeat(100_000), true);
+    assert_eq!(long.prompt.chars().count(), 2_001, "and an ellipsis");
+    assert_eq!(long.subject.summary.as_deref(), Some(long.prompt.as_str()));
+    assert_eq!(question(true).prompt, "May I?");
 }

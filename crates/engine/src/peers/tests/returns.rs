@@ -1,7 +1,7 @@
 //! Coming back: where each stream goes on, what is said to be missing, and which tokens are good.
 
 use factum_model::commands::{ReconnectChannel, ReconnectChannelResult};
-use factum_model::peer::ResumeMethod;
+use factum_model::peer::{FollowedSession, ResumeMethod};
 
 use super::*;
 
@@ -133,4 +133,21 @@ fn who_comes_back_is_who_left() {
     let mut several = several;
     let refused = reconnect(&mut several, json!({ "last_acknowledged_sequence": 1 }), &at).expect_err("which?");
     assert_eq!(refused.code, ErrorCode::InvalidParams);
+}
+
+/// A client of A2A may enroll its channel and follow the sessions that its tasks are in.
+#[test]
+fn a_session_that_is_followed_and_told_of_is_shown_once() {
+    let mut world = World::new();
+    world.enroll(ALICE, json!({ "peer_role": "client", "session_ids": ["s"] })).expect("enrolled");
+    let mut shown = summary(&world.state, &Presence::default(), &Heads::default()).expect("a summary");
+    let told = |name: &str| FollowedSession {
+        session_id: session(name),
+        since_sequence: 3,
+        last_acknowledged_sequence: 3,
+        head_sequence: 7,
+    };
+    FromSessions { sessions: vec![told("s"), told("t")], ..FromSessions::default() }.add_to(&mut shown);
+    let sessions: Vec<_> = shown.sessions.iter().map(|one| (one.session_id.clone(), one.since_sequence)).collect();
+    assert_eq!(sessions, [(session("s"), 0), (session("t"), 3)]);
 }

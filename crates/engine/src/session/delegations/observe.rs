@@ -20,6 +20,8 @@ pub(super) const PEER_ARTIFACT_REF: &str = "remote_artifact_id";
 
 /// The most artifacts of one peer's task that are taken in.
 const ARTIFACTS_MAX: usize = 1_000;
+/// The most of them that are named beside the task, in each fact about it. What each is called stands in its own fact.
+const REFS_MAX: usize = 32;
 /// The most characters of a peer's words that a fact repeats.
 pub const WORDS_MAX: usize = 2_000;
 
@@ -41,7 +43,7 @@ pub enum Observed {
     Refused { problem: String },
     /// The peer may or may not have the task, and cannot be asked which.
     Untraceable { problem: String },
-    /// It was not sent, because nobody wants it any more.
+    /// The peer does not have it, and nobody wants it any more.
     NotSent,
     /// The peer has an answer now.
     Answered { action_id: factum_model::id::ActionId, text: String },
@@ -120,7 +122,7 @@ impl PeerChange {
         let known = &delegation.peer_task;
         let mut refs = known.remote_artifact_refs.clone();
         for artifact in &news.artifacts {
-            if !refs.contains(&artifact.remote_id) && refs.len() < ARTIFACTS_MAX {
+            if !refs.contains(&artifact.remote_id) && refs.len() < REFS_MAX {
                 refs.push(artifact.remote_id.clone());
             }
         }

@@ -9,12 +9,13 @@ use factum_model::{NewEvent, Scope, Timestamp};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::observe::{PeerNews, Terms, peer_ref};
+use super::observe::{PeerNews, Terms, WORDS_MAX, peer_ref};
 use super::state::{Delegation, asked_by};
 use crate::context::Context;
 use crate::session::crossing::{self, Asked};
 use crate::session::respond_action::Answer;
 use crate::session::state::{OpenAction, SessionState};
+use crate::session::text::clip;
 use crate::session::verdict::Verdict;
 use crate::size::json_bytes;
 
@@ -57,7 +58,8 @@ pub(in super::super) fn ask(
     let Terms { action_id, tool_name, decisions, input_schema } = taken_over(&news.terms);
     let action_type = asked_by(news.recovery).unwrap_or(ActionType::Input);
     let authorization = action_type == ActionType::Authorization;
-    let prompt = news.message.clone().unwrap_or_else(|| {
+    // It stands in several facts of one commit.
+    let prompt = news.message.as_deref().map(|text| clip(text, WORDS_MAX)).unwrap_or_else(|| {
         let what = if authorization { "an authorization" } else { "an answer" };
         format!("{} needs {what} and says no more", peer_ref(&delegation.peer))
     });

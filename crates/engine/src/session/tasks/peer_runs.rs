@@ -69,7 +69,7 @@ fn record(draft: &mut Draft<'_, '_>, delegation: &Delegation, observed: &Observe
             end(draft, delegation, AttemptStatus::Failed, "peer_refused", problem, false);
         }
         Observed::NotSent => {
-            let problem = "the task was cancelled before the peer was told of it";
+            let problem = "the task was cancelled before the peer had it";
             not_there(draft, delegation, problem);
             end(draft, delegation, AttemptStatus::Cancelled, "cancelled", problem, false);
         }

@@ -14,7 +14,8 @@ async fn another_task_than_the_one_asked_for_is_no_answer() {
         assert!(matches!(answered, Err(Trouble::Malformed { .. })), "{answered:?}");
     }
     let (_, peers) = start_april(|_, _| Says::Result(json!({ "id": "r2", "status": { "state": "working" } }))).await;
-    assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
+    let found = peers.find("north", &errand()).await;
+    assert!(matches!(found, Ok(Found::Unknown { .. })), "{found:?}");
 }
 
 #[tokio::test]

@@ -40,6 +40,8 @@ pub(super) enum Mood {
     Swallows,
     /// What arrives is carried out, and the connection breaks before the answer.
     Breaks,
+    /// What is sent is lost on its way, and nobody can tell.
+    Drops,
 }
 
 /// What its stream is like.
@@ -57,6 +59,8 @@ pub(super) enum Stream {
     Forgets,
     /// Behind how the task stands it tells in which states it was.
     Replays(&'static [&'static str]),
+    /// Behind how the task stands it tells of so many versions of one thing that it makes.
+    Rewrites(usize),
 }
 
 #[derive(Default)]
@@ -141,12 +145,17 @@ impl Fake {
                 Err(Trouble::Busy { problem, may_have_arrived: false, after })
             }
             Mood::Locked => Err(Trouble::Auth { problem: "who are you?".to_owned() }),
-            Mood::Well | Mood::Swallows | Mood::Breaks => Ok(()),
+            Mood::Well | Mood::Swallows | Mood::Breaks | Mood::Drops => Ok(()),
         }?;
         match self.state.lock().strange {
             true => Err(Trouble::Refused { problem: "an extension that is not known here".to_owned() }),
             false => Ok(()),
         }
+    }
+
+    fn arrives(&self) -> Result<(), Trouble> {
+        let lost = Trouble::Network { problem: "reset".to_owned(), may_have_arrived: true };
+        if self.state.lock().mood == Mood::Drops { Err(lost) } else { Ok(()) }
     }
 
     /// Never returns where answers get lost.
@@ -155,7 +164,7 @@ impl Fake {
         match mood {
             Mood::Swallows => std::future::pending().await,
             Mood::Breaks => Err(Trouble::Network { problem: "reset".to_owned(), may_have_arrived: true }),
-            Mood::Well | Mood::Busy | Mood::Down | Mood::Locked => Ok(()),
+            Mood::Well | Mood::Busy | Mood::Down | Mood::Locked | Mood::Drops => Ok(()),
         }
     }
 
@@ -229,6 +238,7 @@ impl Delegate for Fake {
 
     async fn give(&self, _peer: &str, errand: &Errand) -> Result<Given, Trouble> {
         self.reachable()?;
+        self.arrives()?;
         self.change(|state| state.told.push((errand.message_id.clone(), errand.text.clone())));
         let replies = self.state.lock().replies.clone();
         if let Some(text) = replies {
@@ -259,16 +269,16 @@ impl Delegate for Fake {
     async fn find(&self, _peer: &str, errand: &Errand) -> Result<Found, Trouble> {
         self.reachable()?;
         let state = self.state.lock();
-        if state.keeps_keys {
-            return Ok(Found::SendAgain);
-        }
-        let found = state.tasks.iter().find(|task| state.lists && task.message_id == errand.message_id);
+        // Whoever keeps keys here lists its tasks, too.
+        let lists = state.lists || state.keeps_keys;
+        let found = state.tasks.iter().find(|task| lists && task.message_id == errand.message_id);
         Ok(match found {
             // Lists leave out what tasks made.
             Some(task) => {
                 let view = view(task, state.polled);
                 Found::Task(Box::new(PeerView { artifacts: Vec::new(), whole: false, ..view }))
             }
+            None if lists => Found::Absent { problem: "the peer knows no such task".to_owned() },
             None => Found::Unknown { problem: "whether the peer has it cannot be found out".to_owned() },
         })
     }
@@ -365,6 +375,13 @@ impl Follow for Following {
             (Stream::Replays(was), told) if (2..was.len() + 2).contains(&told) => {
                 let view = self.fake.view_in(&self.remote.task_id, was[told - 2])?;
                 return Ok(Some(PeerView { whole: false, ..view }));
+            }
+            (Stream::Rewrites(versions), told) if (2..versions + 2).contains(&told) => {
+                let view = self.fake.view_in(&self.remote.task_id, "working")?;
+                let text = format!("version {told}");
+                let content = ArtifactContent::Bytes { media_type: "text/plain".to_owned(), bytes: text.into() };
+                let made = ViewedArtifact { remote_id: "a-log".to_owned(), name: Some("log".to_owned()), content };
+                return Ok(Some(PeerView { artifacts: vec![made], whole: false, ..view }));
             }
             (_, 1) => {}
             _ => self.version.changed().await.unwrap(),

@@ -509,3 +509,22 @@ async fn work_is_called_back_after_a_restart_too() {
         assert_eq!(begun(&fake), 1, "{kind}");
     }
 }
+
+/// Nobody knows whether the peer has it, and nobody wants it any more: it is looked for, and not sent to find out.
+#[tokio::test]
+async fn work_that_was_cancelled_is_not_sent_again() {
+    for restarted in [false, true] {
+        let fake = Fake::new(|state| (state.keeps_keys, state.mood) = (true, Mood::Drops));
+        let mut world = world(&fake).await;
+        let session_id = given(&world).await;
+        until_fact(&world, &session_id, recovered("network_unavailable")).await;
+        fake.change(|state| state.mood = Mood::Down);
+        call::<CancelTask>(&world, json!({ "task_id": "t" })).await.unwrap();
+        if restarted {
+            world.restart(Agents::demo()).await;
+        }
+        fake.change(|state| state.mood = Mood::Well);
+        until(&world, &session_id, "t", TaskStatus::Cancelled).await;
+        assert_eq!(begun(&fake), 0, "restarted: {restarted}");
+    }
+}

@@ -137,3 +137,48 @@ async fn a_card_that_turns_bad_fails_no_task_that_the_peer_may_have() {
     let failed = |event: &&Value| event["type"] == "task.failed";
     assert_eq!(events(&world, &session_id).await.iter().filter(failed).count(), 0);
 }
+
+const TO_AND_FRO: [&str; 400] = {
+    let mut states = ["working"; 400];
+    let mut at = 0;
+    while at < 400 {
+        states[at] = "submitted";
+        at += 2;
+    }
+    states
+};
+
+/// What a stream says again and again is left to looks, which have a pace.
+#[tokio::test]
+async fn a_stream_that_goes_to_and_fro_is_left() {
+    for (stream, kind) in
+        [(Stream::Replays(&TO_AND_FRO), "channel.peer_task.updated"), (Stream::Rewrites(400), "artifact.changed")]
+    {
+        let fake = Fake::new(|state| state.stream = stream);
+        let world = world(&fake).await;
+        let session_id = given(&world).await;
+        fake.until(|state| state.looks >= 2).await;
+        let told = events(&world, &session_id).await.iter().filter(|event| event["type"] == kind).count();
+        assert!((30..50).contains(&told), "{told} of {kind}");
+        assert_eq!(fake.state.lock().follows, 1, "{kind}");
+        fake.task(|task| {
+            task.artifacts.push(("log".to_owned(), "the last version".to_owned()));
+            task.state = "completed";
+        });
+        let task = until(&world, &session_id, "t", TaskStatus::Completed).await;
+        assert_eq!(task.artifacts, ["log"], "{kind}");
+    }
+}
+
+/// A connection that never was cannot break.
+#[tokio::test]
+async fn a_peer_that_never_answered_is_not_disconnected() {
+    let fake = Fake::new(|state| state.mood = Mood::Down);
+    let world = world(&fake).await;
+    let session_id = given(&world).await;
+    until_fact(&world, &session_id, recovered("network_unavailable")).await;
+    fake.change(|state| state.mood = Mood::Well);
+    until_fact(&world, &session_id, recovered("running")).await;
+    let facts = events(&world, &session_id).await;
+    assert!(!facts.iter().any(|event| event["type"] == "channel.disconnected"), "{facts:?}");
+}

@@ -2,7 +2,7 @@
 //! The next runtime gets the same store through a handle of its own. Its reads can be held up, too.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -14,6 +14,9 @@ pub(super) struct Cut {
     cut: AtomicBool,
     /// What channels write does not arrive.
     channels_cut: AtomicBool,
+    /// How often what channels write found no room, while there is none.
+    refused: AtomicUsize,
+    full: AtomicBool,
     reads: RwLock<()>,
 }
 
@@ -23,6 +26,8 @@ impl Cut {
             store: store.clone(),
             cut: AtomicBool::new(false),
             channels_cut: AtomicBool::new(false),
+            refused: AtomicUsize::new(0),
+            full: AtomicBool::new(false),
             reads: RwLock::default(),
         })
     }
@@ -34,6 +39,15 @@ impl Cut {
     /// As by a crash between what a session writes and what a channel writes because of it.
     pub(super) fn cut_channels(&self) {
         self.channels_cut.store(true, Ordering::SeqCst);
+    }
+
+    /// What channels write has no room, or has it again.
+    pub(super) fn fill_channels(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
+    }
+
+    pub(super) fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
     }
 
     /// Nothing is read until this is dropped.
@@ -48,6 +62,10 @@ impl Store for Cut {
         let is_cut = self.channels_cut.load(Ordering::SeqCst) && commit.stream.starts_with("peer/");
         if is_cut || self.cut.load(Ordering::SeqCst) {
             return done(Err(AppendError::Closed));
+        }
+        if self.full.load(Ordering::SeqCst) && commit.stream.starts_with("peer/") {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return done(Err(AppendError::Full { reason: "no room".into() }));
         }
         self.store.append(commit, done);
     }

@@ -149,3 +149,21 @@ async fn who_closes_a_channel_is_sent_nothing_more() {
     port.enroll("c", json!({})).await;
     assert_eq!(port.summary("c").await["sessions"], json!([]));
 }
+
+/// The store has no room at that moment: that the channel is gone is recorded once it has.
+#[tokio::test]
+async fn a_channel_that_is_gone_while_the_disk_is_full_is_not_forgotten() {
+    let port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    let stream = port.stream("c", &[]).await.unwrap();
+    port.handle.fill_channels(true);
+    drop(stream);
+    let refused = async {
+        while port.handle.refused() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, refused).await.expect("it is tried");
+    port.handle.fill_channels(false);
+    until_last(&port, "c", "channel.disconnected").await;
+}

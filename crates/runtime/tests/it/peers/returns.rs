@@ -48,6 +48,40 @@ async fn a_repeat_with_the_same_key_shows_no_token_again() {
     assert!(!log.contains(first["resume_token"].as_str().unwrap()), "the log does not have it");
 }
 
+/// A snapshot may be larger than a row of the index can be, so it is not in what is remembered of the answer.
+#[tokio::test]
+async fn a_repeat_of_a_return_shows_the_channel_as_it_is_then() {
+    let port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    let session = port.submit_through("c", "hello", None).await;
+    let back = json!({ "channel_id": "c", "idempotency_key": "k" });
+    let first = port.call("reconnect_channel", back.clone()).await;
+    let again = port.call("reconnect_channel", back).await;
+    for (answer, which) in [(&first, "first"), (&again, "again")] {
+        assert_eq!(answer["snapshot"]["sessions"][0]["session_id"], session, "{which}");
+    }
+    assert_eq!((&first["sequence"], &first["streams"]), (&again["sequence"], &again["streams"]));
+    let own = port.own("c").await;
+    let accepted = own.iter().find(|event| event["payload"]["command"] == "reconnect_channel").unwrap();
+    assert_eq!(accepted["payload"]["result"]["snapshot"]["sessions"], json!([]), "{accepted}");
+}
+
+/// More sessions than a channel can follow are not even looked up.
+#[tokio::test]
+async fn more_sessions_than_a_channel_follows_are_refused_before_anything_else() {
+    let port = Port::new().await;
+    port.enroll("c", json!({})).await;
+    let nowhere: Vec<String> = (0..5).map(|at| format!("sess_{at}")).collect();
+    let asked = [
+        ("follow_sessions", json!({ "channel_id": "c", "follow": nowhere })),
+        ("enroll_channel", json!({ "channel_id": "d", "peer_role": "client", "session_ids": nowhere })),
+    ];
+    for (method, params) in asked {
+        let refusal = port.call_as(&port.alice, method, params).await.unwrap_err();
+        assert_eq!(refusal.code, ErrorCode::LimitExceeded, "{method}: {refusal:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_replayed_is_said_to_be_missing() {
     let port = Port::with(Limits { replay_events_max: 5, ..Limits::default() }).await;

@@ -53,12 +53,12 @@ async fn a_message_that_is_too_large_is_not_read() {
     let peer = bounded(&fake).await;
     let failure = peer.get("large", None).await.unwrap_err();
     assert!(failure.to_string().contains("5000 bytes"), "{failure}");
-    assert_eq!(kind(&failure), Kind::Malformed, "{failure}");
+    assert_eq!(kind(&failure), Kind::TooLarge, "{failure}");
     let mut updates = peer.subscribe("large", None).await.unwrap();
     assert!(updates.next().await.unwrap().is_some());
     let failure = updates.next().await.unwrap_err();
     assert!(failure.to_string().contains("1000 bytes"), "{failure}");
-    assert_eq!(kind(&failure), Kind::Malformed, "{failure}");
+    assert_eq!(kind(&failure), Kind::TooLarge, "{failure}");
 }
 
 #[tokio::test]

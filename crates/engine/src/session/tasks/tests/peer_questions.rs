@@ -337,3 +337,16 @@ fn a_peer_has_the_answer_when_it_asks_something_else() {
         assert_eq!(delegation.asks_another(recovery, shown), has_it, "{asked:?}, then {recovery:?} {shown:?}");
     }
 }
+
+/// What a peer asks stands in several facts of one commit, which has a bound.
+#[test]
+fn of_a_question_as_much_is_taken_over_as_of_every_word_of_a_peer() {
+    let long = "x".repeat(1 << 20);
+    for state in ["input-required", "auth-required"] {
+        let mut board = given(json!({}));
+        see(&mut board, &asked_of(state, Some(("q1", &long))));
+        assert_eq!(board.world.state.actions[0].required.prompt.chars().count(), 2_001, "{state}: and an ellipsis");
+        let bytes: usize = board.last.iter().map(|event| event.encode().expect("JSON").len()).sum();
+        assert!(bytes < 32 << 10, "{state}: {bytes}");
+    }
+}

@@ -550,3 +550,15 @@ fn of_two_artifacts_with_one_id_the_last_is_kept_and_told_once() {
     see(&mut board, &twice);
     assert!(board.last.is_empty(), "{:?}", types(&board));
 }
+
+/// The ids stand in each fact about the peer's task; those of what is taken in stand in its own facts, too.
+#[test]
+fn a_fact_about_a_peer_s_task_does_not_grow_with_what_the_peer_makes() {
+    let mut board = given(json!({}));
+    for made in 1..=100 {
+        let name = format!("a{made}");
+        see(&mut board, &task(PeerNews { artifacts: vec![artifact(&name, &name, &name)], ..news("working") }));
+        assert_eq!(facts(&board, "artifact.changed").count(), 1, "{name}");
+    }
+    assert_eq!(known(&board).peer_task.remote_artifact_refs.len(), 32);
+}
