@@ -21,6 +21,7 @@ mod hub;
 mod idempotency;
 mod inbound;
 mod load;
+mod loading;
 mod messaging;
 mod options;
 mod pauses;
