@@ -51,7 +51,7 @@ pub use factum_engine::Limits;
 pub use factum_engine::access::is_the_runtimes;
 pub use factum_engine::session::push::PushConfig;
 pub use factum_engine::session::tasks::inbound::InboundRow;
-pub use feed::{FeedEvent, FeedPage};
+pub use feed::{FeedEvent, FeedPage, FeedStream};
 pub use handlers::KEY_PREFIX;
 pub use hub::{Published, sse_frame};
 pub use inbound::{InboundFilter, InboundPage, PeerMessage, PeerMessageAccepted, PushTarget, Received};
