@@ -188,9 +188,9 @@ impl Runtime {
                 live.state.as_deref().filter(|_| !broken).map(|state| (look(state), state.sequence()))
             };
             if let Some((seen, sequence)) = seen {
-                let seen = seen?;
-                crate::commit::wait_for(&cell, sequence).await?;
-                return Ok((seen, cell));
+                // A refusal says something about the state as well.
+                wait_for(&cell, sequence).await?;
+                return Ok((seen?, cell));
             }
         }
     }
