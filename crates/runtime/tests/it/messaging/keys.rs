@@ -205,9 +205,14 @@ async fn bad_keys_are_refused() {
     }
     // A bound of characters, not of bytes.
     call(&world.runtime, &owner, "channels/publish", keyed(&id, &"ü".repeat(128), "x")).await.unwrap();
+    // Nothing else has keys in a channel, so all that are printable are its callers'.
+    call(&world.runtime, &owner, "channels/publish", keyed(&id, "@k", "x")).await.unwrap();
+    let read = json!({ "channelId": id, "sequence": 1, "idempotencyKey": "@k" });
+    call(&world.runtime, &owner, "channels/markRead", read).await.unwrap();
+    let create = json!({ "idempotencyKey": "@k" });
+    assert_eq!(code(call(&world.runtime, &owner, "channels/create", create).await), ErrorCode::InvalidParams);
 }
 
-/// What is the same by meaning: the order of keys and empty fields do not matter, content does.
 /// No message is as large as that, so none can be the one that is meant.
 #[tokio::test]
 async fn a_repeat_is_within_the_bounds_of_a_message() {
@@ -226,6 +231,7 @@ async fn a_repeat_is_within_the_bounds_of_a_message() {
     }
 }
 
+/// What is the same by meaning: the order of keys and empty fields do not matter, content does.
 #[tokio::test]
 async fn content_is_compared_by_meaning() {
     let world = World::new().await;
