@@ -1,7 +1,7 @@
 //! A JSON-RPC connection that stays: requests in both directions of time, subscriptions, event notifications.
 //!
 //! WebSocket and stdio share all of it; each brings a stream of texts and takes a stream of texts. Requests start in the
-//! order they arrive and are answered when they are done. Everything that is sent goes through one bounded queue, so a
+//! order they arrive and are answered when they are done, see `requests`. Everything that is sent goes through one bounded queue, so a
 //! client that does not read slows down its own subscriptions and nobody else's.
 
 use std::collections::HashMap;
@@ -13,7 +13,6 @@ use factum_model::id::SessionId;
 use factum_model::json::Encoded;
 use factum_model::messaging::StreamChannel;
 use factum_runtime::{Caller, ChannelItem, ChannelStream, PeerStream, Subscription};
-use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::json;
@@ -21,6 +20,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 
+use self::requests::Requests;
 use crate::alive::{Heartbeat, Recheck};
 use crate::casing::Casing;
 use crate::channels;
@@ -85,27 +85,27 @@ impl Connection {
         let state = self.state.clone();
         let caller = self.caller.clone();
         let closing = state.runtime.closing();
-        let mut running = FuturesUnordered::new();
+        let mut requests = Requests::new(self.out.clone());
         let mut open = true;
         let mut recheck = self.credential.clone().map(|credential| Recheck::new(&state, credential));
-        while open || !running.is_empty() {
+        while open || !requests.is_empty() {
             tokio::select! {
                 // Nothing new is begun, and what is under way is still answered.
                 () = closing.cancelled(), if open => open = false,
                 refusal = lost(&mut recheck) => return Err(refusal),
-                Some(answer) = running.next(), if !running.is_empty() => self.send(answer).await,
-                text = incoming.next(), if open && running.len() < state.limits.in_flight_max => match text {
+                () = requests.go_on(), if !requests.is_empty() => {}
+                text = incoming.next(), if open && requests.len() < state.limits.in_flight_max => match text {
                     // A socket that has closed takes no answers: what still waits for something must not go on to get it.
                     None if self.transport == Transport::WebSocket => break,
                     None => open = false,
                     Some(Incoming::Refused(refusal)) => {
-                        self.still_admitted().await?;
-                        self.send(Some(rpc::answer(None, Err(Fault::from(refusal))))).await;
+                        requests.beside(self.still_admitted()).await?;
+                        requests.answered(Some(rpc::answer(None, Err(Fault::from(refusal)))));
                     }
                     Some(Incoming::Text(text)) => {
-                        self.still_admitted().await?;
-                        if let Some(text) = self.control(text).await {
-                            running.push(answer_to(&state, self.transport, &caller, text));
+                        requests.beside(self.still_admitted()).await?;
+                        if let Some(text) = requests.beside(self.control(text)).await {
+                            requests.begin(answer_to(&state, self.transport, &caller, text));
                         }
                     }
                 },
@@ -480,5 +480,6 @@ fn notification(id: &str, event: &[u8]) -> Bytes {
     [head.as_bytes(), event, b"}}"].concat().into()
 }
 
+mod requests;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use axum::response::Response;
 use factum_model::Refusal;
 use factum_model::commands::ReadEvents;
 use factum_model::id::SessionId;
-use factum_runtime::{Caller, FeedEvent, Runtime, Subscription, sse_frame};
+use factum_runtime::{Caller, FeedEvent, FeedStream, Subscription, sse_frame};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
@@ -128,10 +128,8 @@ pub(crate) async fn feed(Extract(state): Extract<Arc<State>>, asked: Asked<FeedQ
     if !wants_stream(&headers) {
         return Ok(feed_page(&state, &caller, cursor.as_deref(), limit as usize, casing).await?);
     }
-    // Refused now, not in the middle of a stream, where the cursor is bad.
-    state.runtime.feed(&caller, cursor.as_deref(), 1).await?;
-    let guard = state.stream(Transport::Sse);
-    let source = Feed { runtime: state.runtime.clone(), caller, cursor, casing, guard };
+    let feed = state.runtime.follow_feed(&caller, cursor.as_deref()).await?;
+    let source = Feed { feed, casing, guard: state.stream(Transport::Sse) };
     Ok(sse::open(&state, source, Heartbeat::new(&state), credential))
 }
 
@@ -157,32 +155,20 @@ async fn feed_page(
 
 /// The events of the feed, for ever; the id of each is the cursor behind it.
 struct Feed {
-    runtime: Runtime,
-    caller: Caller,
-    cursor: Option<String>,
+    feed: FeedStream,
     casing: Casing,
     guard: StreamGuard,
 }
 
 impl Source for Feed {
     async fn next(&mut self) -> Frame {
-        loop {
-            let page = self.runtime.feed(&self.caller, self.cursor.as_deref(), FEED_LIMIT_DEFAULT as usize).await;
-            let page = match page {
-                Ok(page) => page,
-                Err(refusal) => return Frame::Last(sse::error_event(&refusal)),
-            };
-            let frame = |event: &FeedEvent| feed_frame(&event.cursor, &self.casing.apply(&event.json));
-            let frames: Vec<u8> = page.events.iter().flat_map(frame).collect();
-            self.guard.sent(page.events.len());
-            let at = self.cursor.insert(page.cursor);
-            if !frames.is_empty() {
-                return Frame::Events(frames.into());
-            }
-            if !page.has_more && self.runtime.feed_changed(&self.caller, at).await.is_err() {
-                return Frame::End;
-            }
-        }
+        let events = match self.feed.next().await {
+            Ok(events) => events,
+            Err(refusal) => return Frame::Last(sse::error_event(&refusal)),
+        };
+        self.guard.sent(events.len());
+        let frame = |event: &FeedEvent| feed_frame(&event.cursor, &self.casing.apply(&event.json));
+        Frame::Events(events.iter().flat_map(frame).collect::<Vec<u8>>().into())
     }
 }
 

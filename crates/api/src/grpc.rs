@@ -6,9 +6,10 @@ use std::sync::Arc;
 use factum_model::Refusal;
 use factum_model::id::SessionId;
 use factum_model::peer::Transport::Grpc;
-use factum_runtime::{CallError, Caller, ChannelItem, ChannelPass, ChannelStream, PeerStream};
-use futures::Stream;
+use factum_runtime::{CallError, Caller, ChannelItem, ChannelPass, ChannelStream, FeedEvent, FeedStream, PeerStream};
+use futures::{Stream, StreamExt};
 use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status};
@@ -84,6 +85,14 @@ impl RuntimeService for Service {
         let (caller, credential) = self.admit(&request).await?;
         let request = request.into_inner();
         let casing = Casing::parse(Some(&request.casing)).map_err(|refusal| status(&refusal))?;
+        let recheck = Recheck::new(&self.state, credential);
+        let closing = self.state.runtime.closing();
+        if request.follows_the_feed() {
+            let feed = self.state.runtime.follow_feed(&caller, some(&request.cursor)).await;
+            let feed = feed.map_err(|refusal| status(&refusal))?;
+            let events = follow_feed(self.state.clone(), feed, casing);
+            return Ok(Response::new(while_admitted(recheck, None, events, closing)));
+        }
         let (sender, receiver) = mpsc::channel(OUT_QUEUE);
         let mut pass = None;
         if !request.channel.is_empty() {
@@ -102,11 +111,6 @@ impl RuntimeService for Service {
             let stream = stream.map_err(|refusal| status(&refusal))?;
             let events = follow_peer(self.state.clone(), stream, casing, sender);
             tokio::spawn(events);
-        } else if request.session_id.is_empty() {
-            let first = self.state.runtime.feed(&caller, some(&request.cursor), 1).await;
-            first.map_err(|refusal| status(&refusal))?;
-            let feed = follow_feed(self.state.clone(), caller, request.cursor, casing, sender);
-            tokio::spawn(feed);
         } else {
             let session_id: SessionId = request.session_id.parse().map_err(|_| status(&Refusal::not_found()))?;
             let subscription = self.state.runtime.subscribe(&caller, &session_id, request.after).await;
@@ -114,8 +118,14 @@ impl RuntimeService for Service {
             let events = follow(self.state.clone(), subscription, casing, sender);
             tokio::spawn(events);
         }
-        let recheck = Recheck::new(&self.state, credential);
-        Ok(Response::new(while_admitted(recheck, pass, receiver, self.state.runtime.closing())))
+        Ok(Response::new(while_admitted(recheck, pass, ReceiverStream::new(receiver), closing)))
+    }
+}
+
+impl SubscribeRequest {
+    /// Where it names nothing else.
+    fn follows_the_feed(&self) -> bool {
+        self.channel.is_empty() && self.remote_channel.is_empty() && self.session_id.is_empty()
     }
 }
 
@@ -129,12 +139,12 @@ fn some(text: &str) -> Option<&str> {
 fn while_admitted(
     recheck: Recheck,
     pass: Option<Arc<ChannelPass>>,
-    queue: mpsc::Receiver<Result<EventMessage, Status>>,
+    events: impl Stream<Item = Result<EventMessage, Status>> + Send + 'static,
     closing: CancellationToken,
 ) -> Events {
-    Box::pin(futures::stream::unfold(Some((recheck, pass, queue, closing)), |open| async move {
-        let (mut recheck, pass, mut queue, closing) = open?;
-        let event = match recheck.pass(queue.recv()).await {
+    Box::pin(futures::stream::unfold(Some((recheck, pass, Box::pin(events), closing)), |open| async move {
+        let (mut recheck, pass, mut events, closing) = open?;
+        let event = match recheck.pass(events.next()).await {
             Ok(Some(event)) => event,
             Ok(None) if closing.is_cancelled() => Err(status(&Refusal::unavailable(CLOSING).with("cause", "closing"))),
             Ok(None) => return None,
@@ -145,7 +155,7 @@ fn while_admitted(
             (_, event) => event,
         };
         let goes_on = event.is_ok();
-        Some((event, goes_on.then_some((recheck, pass, queue, closing))))
+        Some((event, goes_on.then_some((recheck, pass, events, closing))))
     }))
 }
 
@@ -234,37 +244,33 @@ async fn follow_peer(
     }
 }
 
-async fn follow_feed(
+/// The events of the feed, taken as they are sent. In a queue they would still reach somebody who was taken out of a channel while
+/// they waited: whether the caller may see them is asked when they are taken.
+fn follow_feed(
     state: Arc<State>,
-    caller: Caller,
-    mut cursor: String,
+    feed: FeedStream,
     casing: Casing,
-    sender: mpsc::Sender<Result<EventMessage, Status>>,
-) {
+) -> impl Stream<Item = Result<EventMessage, Status>> + Send + 'static {
     let guard = state.stream(Transport::Grpc);
     let closing = state.runtime.closing();
-    loop {
-        let page = match state.runtime.feed(&caller, some(&cursor), 100).await {
-            Ok(page) => page,
-            Err(refusal) => return drop(sender.send(Err(status(&refusal))).await),
+    let batches = futures::stream::unfold((Some(feed), guard, closing), |(feed, guard, closing)| async move {
+        let mut feed = feed?;
+        let batch = tokio::select! {
+            () = closing.cancelled() => return None,
+            batch = feed.next() => batch,
         };
-        for event in &page.events {
-            let message = message(0, event.cursor.clone(), &casing.apply(&event.json));
-            if sender.send(Ok(message)).await.is_err() {
-                return;
-            }
-            guard.sent(1);
-        }
-        cursor = page.cursor;
-        if page.has_more {
-            continue;
-        }
-        tokio::select! {
-            () = closing.cancelled() => return,
-            () = sender.closed() => return,
-            changed = state.runtime.feed_changed(&caller, &cursor) => if changed.is_err() { return },
-        }
-    }
+        let goes_on = batch.is_ok();
+        guard.sent(batch.as_ref().map_or(0, Vec::len));
+        Some((batch, (goes_on.then_some(feed), guard, closing)))
+    });
+    batches.flat_map(move |batch| {
+        let events = match batch {
+            Ok(events) => events.into_iter().map(Ok).collect(),
+            Err(refusal) => vec![Err(status(&refusal))],
+        };
+        let sent = move |event: FeedEvent| message(0, event.cursor, &casing.apply(&event.json));
+        futures::stream::iter(events).map(move |event: Result<_, Status>| event.map(sent))
+    })
 }
 
 fn message(sequence: u64, cursor: String, event: &[u8]) -> EventMessage {
@@ -285,3 +291,6 @@ pub(crate) fn status(refusal: &Refusal) -> Status {
     status.metadata_mut().insert_bin(ERROR_METADATA, MetadataValue::from_bytes(&json));
     status
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,10 +94,6 @@ impl Context<'_> {
         ScheduleId::from_uuid(self.uuid())
     }
 
-    pub fn messaging_channel_id(&mut self) -> MessagingChannelId {
-        MessagingChannelId::from_uuid(self.uuid())
-    }
-
     pub fn message_id(&mut self) -> MessageId {
         MessageId::from_uuid(self.uuid())
     }

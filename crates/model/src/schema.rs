@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::COMMANDS;
 use crate::event::Scope;
 use crate::events::{EVENTS, EventInfo};
+use crate::messaging::{StreamChannel, StreamEnvelope};
 use crate::registry::CommandInfo;
 
 /// The dialect every document is written in.
@@ -50,6 +51,9 @@ pub fn bundle() -> Value {
         EVENTS.iter().map(|info| (info.type_name.to_owned(), event_entry(info, &mut generator))).collect();
     let commands: Map<_, _> =
         COMMANDS.iter().map(|info| (info.name.to_owned(), command_entry(info, &mut generator))).collect();
+    // What `channels/stream` takes and sends: it is a stream, and stands in neither table.
+    generator.subschema_for::<StreamChannel>();
+    generator.subschema_for::<StreamEnvelope>();
     let mut bundle = Map::new();
     bundle.insert("events".into(), events.into());
     bundle.insert("commands".into(), commands.into());

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::aggregate::Aggregate;
 use crate::hub::Hub;
+use crate::loading::Loading;
 
 pub(crate) struct Cell<S: Aggregate> {
     pub(crate) stream: Arc<str>,
@@ -19,8 +20,8 @@ pub(crate) struct Cell<S: Aggregate> {
     pub(crate) id: S::Id,
     pub(crate) hub: Hub,
     pub(crate) live: Mutex<Live<S>>,
-    /// Held while the state is loaded, so that it is loaded once.
-    pub(crate) loading: tokio::sync::Mutex<()>,
+    /// The load that is under way, so that the state is loaded once.
+    pub(crate) loading: Mutex<Option<Arc<Loading>>>,
     pub(crate) work: S::Work,
     /// Commits handed to the store that are not settled.
     pub(crate) in_flight: AtomicU32,
@@ -51,7 +52,7 @@ impl<S: Aggregate> Cell<S> {
             id,
             hub: Hub::default(),
             live: Mutex::new(live),
-            loading: tokio::sync::Mutex::new(()),
+            loading: Mutex::default(),
             work: S::Work::default(),
             in_flight: AtomicU32::new(0),
             broken: AtomicBool::new(false),

@@ -152,7 +152,8 @@ impl Runtime {
     where
         C::Output: DeserializeOwned,
     {
-        let Some(key) = meaning.idempotency_key().map(|key| self.check_key(key)).transpose()? else {
+        // Nothing of our own is among the keys of a channel, so theirs may look like anything.
+        let Some(key) = meaning.idempotency_key().map(|key| self.check_printable(key)).transpose()? else {
             return Ok(Repeat::New(Accept::default()));
         };
         let index_key = messaging::keys::command_key(&caller.account, channel_id, &caller.principal, &key);
@@ -217,16 +218,24 @@ impl Runtime {
         output.map(Some).map_err(|error| Refusal::internal(format!("idempotency row: {error}")))
     }
 
+    /// A key beside those that caller-given ids stand for.
     fn check_key(&self, key: &str) -> Result<String, Refusal> {
+        if key.starts_with(OWN_ID_PREFIX) {
+            return Err(Refusal::invalid(
+                "an idempotency key has 1 to 128 printable characters and does not start with @",
+            ));
+        }
+        self.check_printable(key)
+    }
+
+    fn check_printable(&self, key: &str) -> Result<String, Refusal> {
         let max = self.0.limits.idempotency_key_chars_max;
         let chars = key.chars().count();
         if chars > max {
             return Err(Refusal::limit("idempotency_key_chars", chars as u64, max as u64));
         }
-        if key.is_empty() || key.starts_with(OWN_ID_PREFIX) || key.chars().any(char::is_control) {
-            return Err(Refusal::invalid(
-                "an idempotency key has 1 to 128 printable characters and does not start with @",
-            ));
+        if key.is_empty() || key.chars().any(char::is_control) {
+            return Err(Refusal::invalid("an idempotency key has 1 to 128 printable characters"));
         }
         Ok(key.to_owned())
     }

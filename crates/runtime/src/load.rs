@@ -13,6 +13,7 @@ use crate::aggregate::Aggregate;
 use crate::cell::Cell;
 use crate::commit::{Accept, Actor, Pending, wait_for};
 use crate::error::{append_refusal, read_refusal};
+use crate::loading::Loading;
 use crate::runtime::Runtime;
 
 /// How many events are folded at a time.
@@ -28,7 +29,7 @@ impl Runtime {
         if let Some(cell) = S::cells(self).get(&stream) {
             return Ok(cell);
         }
-        // Boxed, like `load` below: the rare way must not make the future of every command as large as itself.
+        // Boxed: the rare way must not make the future of every command as large as itself.
         Box::pin(self.find_stored(account, id, &stream)).await
     }
 
@@ -187,9 +188,9 @@ impl Runtime {
                 live.state.as_deref().filter(|_| !broken).map(|state| (look(state), state.sequence()))
             };
             if let Some((seen, sequence)) = seen {
-                let seen = seen?;
-                crate::commit::wait_for(&cell, sequence).await?;
-                return Ok((seen, cell));
+                // A refusal says something about the state as well.
+                wait_for(&cell, sequence).await?;
+                return Ok((seen?, cell));
             }
         }
     }
@@ -199,11 +200,17 @@ impl Runtime {
         if cell.is_ready() {
             return Ok(());
         }
-        Box::pin(self.load(cell)).await
+        let loading = Loading::of(cell, |load| {
+            let runtime = self.clone();
+            self.0.tokio.spawn(async move {
+                let outcome = runtime.load(load.cell()).await;
+                load.ended(outcome);
+            });
+        });
+        loading.outcome().await
     }
 
     async fn load<S: Aggregate>(&self, cell: &Arc<Cell<S>>) -> Result<(), Refusal> {
-        let _guard = cell.loading.lock().await;
         if cell.is_ready() {
             return Ok(());
         }

@@ -71,9 +71,7 @@ impl<H: Host> Ask<'_, H> {
     /// Whether it is offered at all: what the card does not promise is refused before its params are looked at.
     pub(super) fn offered(&self, name: Name, dialect: Dialect) -> Result<(), A2AError> {
         let options = &self.state.a2a.options;
-        if let Some(missing) = extensions(self.headers).missing(&options.required_extensions) {
-            return Err(extension_required(missing));
-        }
+        self.activates_what_is_required()?;
         if name.is_push() && !options.push_notifications {
             return Err(no_push());
         }
@@ -85,6 +83,12 @@ impl<H: Host> Ask<'_, H> {
             });
         }
         Ok(())
+    }
+
+    /// Refuses a request without an extension that every one has to activate, those of an extension too.
+    pub(super) fn activates_what_is_required(&self) -> Result<(), A2AError> {
+        let required = &self.state.a2a.options.required_extensions;
+        extensions(self.headers).missing(required).map_or(Ok(()), |missing| Err(extension_required(missing)))
     }
 
     /// Asks the server, once the request is one that this caller may make.

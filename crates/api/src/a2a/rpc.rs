@@ -160,16 +160,20 @@ async fn open<H: Host>(ask: &Ask<'_, H>, name: Name, dialect: Dialect, request: 
 }
 
 async fn channels_stream<H: Host>(ask: &Ask<'_, H>, id: &RawValue, request: &rpc::Request<'_>) -> Response {
-    let opened = async {
-        let params = request.params.map_or("{}", RawValue::get);
-        let params = channels::parse(ask.state, params.as_bytes())?;
-        let framing = channels::Framing::Rpc { id: id.to_owned() };
-        channels::open(ask.state, ask.caller, params, ask.headers, ask.from, framing).await
-    };
-    match opened.await {
-        Ok(response) => response,
-        Err(refusal) => answered(rpc::answer(Some(id), Err(Error::messaging(&refusal)))),
-    }
+    let started = ask.state.metrics.start();
+    let opened = open_channel(ask, id, request.params).await;
+    let code = opened.as_ref().err().map(Fault::code);
+    ask.state.metrics.request(Transport::A2a, &request.method, code, started);
+    opened.unwrap_or_else(|fault| answered(fault.answer(id)))
+}
+
+async fn open_channel<H: Host>(ask: &Ask<'_, H>, id: &RawValue, params: Option<&RawValue>) -> Result<Response, Fault> {
+    ask.activates_what_is_required().map_err(Fault::A2a)?;
+    let params = params.map_or("{}", RawValue::get);
+    let params = channels::parse(ask.state, params.as_bytes()).map_err(Fault::Messaging)?;
+    let framing = channels::Framing::Rpc { id: id.to_owned() };
+    let opened = channels::open(ask.state, ask.caller, params, ask.headers, ask.from, framing).await;
+    opened.map_err(Fault::Messaging)
 }
 
 /// The requests of a batch run in order, so that a later one can build on an earlier one. Each counts for the caller's rate;
@@ -196,9 +200,10 @@ async fn unary<H: Host>(ask: &Ask<'_, H>, method: Method<'_>, request: &rpc::Req
     let started = ask.state.metrics.start();
     let outcome = match method {
         Method::Channels(name) => channels_command(ask, name, request.params).await,
-        Method::ChannelsStream => {
-            Err(Fault::Messaging(Refusal::invalid("a stream cannot be opened inside of a batch")))
-        }
+        Method::ChannelsStream => ask
+            .activates_what_is_required()
+            .map_err(Fault::A2a)
+            .and_then(|()| Err(Fault::Messaging(Refusal::invalid("a stream cannot be opened inside of a batch")))),
         Method::Core(name, _) if name.streams() => {
             Err(Fault::A2a(A2AError::invalid_request("a stream cannot be opened inside of a batch")))
         }
@@ -214,8 +219,7 @@ async fn unary<H: Host>(ask: &Ask<'_, H>, method: Method<'_>, request: &rpc::Req
     Some(match outcome {
         Ok(Answer::Channels(result)) => rpc::answer::<Error>(Some(id), Ok(&result)),
         Ok(Answer::Core(dialect, outcome)) => rpc_result(id, |out| dialect.write(&outcome, out)),
-        Err(Fault::A2a(error)) => rpc_error(Some(id), &error),
-        Err(Fault::Messaging(refusal)) => rpc::answer(Some(id), Err(Error::messaging(&refusal))),
+        Err(fault) => fault.answer(id),
     })
 }
 
@@ -243,13 +247,19 @@ impl Fault {
             Self::Messaging(refusal) => refusal.code,
         }
     }
+
+    fn answer(&self, id: &RawValue) -> Vec<u8> {
+        match self {
+            Self::A2a(error) => rpc_error(Some(id), error),
+            Self::Messaging(refusal) => rpc::answer(Some(id), Err(Error::messaging(refusal))),
+        }
+    }
 }
 
 async fn channels_command<H: Host>(ask: &Ask<'_, H>, name: &str, params: Option<&RawValue>) -> Result<Answer, Fault> {
-    let params = match params.map(RawValue::get) {
-        None | Some("null") => "{}",
-        Some(params) => params,
-    };
+    ask.activates_what_is_required().map_err(Fault::A2a)?;
+    // Null is none by now.
+    let params = params.map_or("{}", RawValue::get);
     let params = with_key(ask.headers, params).map_err(Fault::Messaging)?;
     let result = ask.state.call(ask.caller, name, &params).await;
     result.map(Answer::Channels).map_err(|error| match error {

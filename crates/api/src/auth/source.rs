@@ -101,11 +101,14 @@ impl KeySource {
         if known.as_ref().is_some_and(|keys| wanted(keys)) || matches!(self.origin, Origin::Fixed) {
             return known;
         }
-        let guard = self.refreshing.lock().await;
-        if self.is_due(now, self.interval()) {
-            self.refresh(now).await;
-        }
-        drop(guard);
+        let source = self.clone();
+        in_its_own_task(async move {
+            let _guard = source.refreshing.lock().await;
+            if source.is_due(now, source.interval()) {
+                source.refresh(now).await;
+            }
+        })
+        .await;
         self.trusted(now)
     }
 
@@ -119,14 +122,14 @@ impl KeySource {
             return;
         }
         let Ok(guard) = self.refreshing.clone().try_lock_owned() else { return };
-        if !background {
-            return self.refresh(now).await;
-        }
         let source = self.clone();
-        tokio::spawn(async move {
+        let refreshed = in_its_own_task(async move {
             source.refresh(now).await;
             drop(guard);
         });
+        if !background {
+            refreshed.await;
+        }
     }
 
     fn trusted(&self, now: Timestamp) -> Option<Arc<KeySet>> {
@@ -193,6 +196,14 @@ impl KeySource {
     }
 }
 
+/// Begins something that goes on whoever waits for it: a stream asks for keys too, and is not polled while its client does not
+/// read. The keys must not stay locked for everybody else until it does.
+fn in_its_own_task(work: impl Future<Output = ()> + Send + 'static) -> impl Future<Output = ()> {
+    let task = tokio::spawn(work);
+    // Whatever became of it, what is known now is what counts.
+    async move { drop(task.await) }
+}
+
 /// How far apart two instants are. A clock that was set back must not keep old keys alive.
 fn elapsed(from: Timestamp, to: Timestamp) -> Duration {
     to.duration_since(from).unsigned_abs()
@@ -206,4 +217,31 @@ async fn fetch(client: &Client, url: &str) -> Result<Bytes, KeysError> {
         return Err(KeysError::Status(answer.status.as_u16()));
     }
     Ok(answer.body)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    #[test]
+    fn one_who_does_not_wait_on_keeps_nobody_from_the_keys() {
+        // With one thread that reads files, it can be kept from reading.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+        runtime.expect("a runtime").block_on(one_who_does_not_wait_on());
+    }
+
+    async fn one_who_does_not_wait_on() {
+        let opened_at = Timestamp::UNIX_EPOCH;
+        let (source, _) = KeySource::open(Origin::Jwks("nowhere".into()), Vec::new(), opened_at).await;
+        let now = opened_at + FILE_INTERVAL;
+        let (busy, done) = std::sync::mpsc::channel::<()>();
+        drop(tokio::task::spawn_blocking(move || done.recv()));
+        let mut first = pin!(source.keys(|_| false, now));
+        assert!(futures::poll!(&mut first).is_pending(), "the file is read again");
+        drop(busy);
+        let second = source.keys(|_| false, now);
+        tokio::time::timeout(Duration::from_secs(20), second).await.expect("nobody holds it up");
+    }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use factum_model::registry::Scopes;
 use factum_runtime::{Agents, Options, Runtime, Secret};
-use factum_store::{Blobs, MemoryStore};
+use factum_store::{Blobs, EmbeddedStore, MemoryStore, Store};
+use futures::stream::BoxStream;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -14,8 +15,11 @@ use crate::auth::{AuthOptions, Authenticator};
 use crate::limits::TransportLimits;
 use crate::metrics::Metrics;
 
-struct World {
-    store: Arc<MemoryStore>,
+/// How long anything may take before a test gives up on it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct World<S = MemoryStore> {
+    store: Arc<S>,
     state: Arc<State>,
     channel_id: String,
     _dir: TempDir,
@@ -31,20 +35,25 @@ const MEMBER: &str = "agent://member";
 impl World {
     /// A channel of two.
     async fn open() -> Self {
+        let mut world = Self::on(Arc::new(MemoryStore::new())).await;
+        let created =
+            world.call("channels/create", json!({ "name": "lab", "members": [{ "principalId": MEMBER }] })).await;
+        created["channel"]["id"].as_str().expect("an id").clone_into(&mut world.channel_id);
+        world
+    }
+}
+
+impl<S: Store + 'static> World<S> {
+    async fn on(store: Arc<S>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
         let runtime = Options::new(Agents::demo(), Secret::new([7; 32]));
-        let store = Arc::new(MemoryStore::new());
         let runtime = Runtime::start(store.clone(), blobs, runtime).await.unwrap();
         let auth = Authenticator::new(runtime.clone(), AuthOptions::default()).await.unwrap();
         let metrics = Arc::new(Metrics::new(Vec::new()));
         let heartbeat = Duration::from_secs(3_600);
         let state = State::new(runtime, auth, true, TransportLimits::default(), heartbeat, metrics);
-        let mut world = Self { store, state: Arc::new(state), channel_id: String::new(), _dir: dir };
-        let created =
-            world.call("channels/create", json!({ "name": "lab", "members": [{ "principalId": MEMBER }] })).await;
-        created["channel"]["id"].as_str().expect("an id").clone_into(&mut world.channel_id);
-        world
+        Self { store, state: Arc::new(state), channel_id: String::new(), _dir: dir }
     }
 
     async fn call(&self, method: &str, params: Value) -> Value {
@@ -83,7 +92,7 @@ async fn waiting(queue: &Queue, count: usize) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), all).await.expect("they are queued");
+    tokio::time::timeout(PATIENCE, all).await.expect("they are queued");
 }
 
 /// Everything that is sent once the connection is over.
@@ -169,7 +178,7 @@ async fn where_it_cannot_be_said_who_may_have_it_a_stream_ends_with_a_word() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), over).await.expect("it is followed no longer");
+    tokio::time::timeout(PATIENCE, over).await.expect("it is followed no longer");
     assert_eq!(sent(connection, queue).await, Vec::<Value>::new());
 }
 
@@ -189,4 +198,87 @@ async fn who_wants_no_answer_gets_no_stream() {
         assert!(connection.subscriptions.is_empty(), "{method}");
     }
     assert_eq!(sent(connection, queue).await, Vec::<Value>::new());
+}
+
+/// What a client sends at once, on a connection that stays open.
+fn texts(texts: impl Iterator<Item = Value>) -> BoxStream<'static, Incoming> {
+    let texts: Vec<Incoming> = texts.into_iter().map(|text| Incoming::Text(text.to_string().into())).collect();
+    futures::stream::iter(texts).chain(futures::stream::pending()).boxed()
+}
+
+fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+/// A channel that is not in memory is read from the disk, and whoever asks for it meanwhile waits for that.
+#[test]
+fn a_request_and_a_stream_behind_it_are_answered_where_the_channel_is_not_in_memory() {
+    // With one thread that reads what is not small, it can be kept from reading.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    runtime.unwrap().block_on(a_request_and_a_stream_behind_it());
+}
+
+async fn a_request_and_a_stream_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::on(stored(dir.path())).await;
+    let mut channels = Vec::new();
+    for _ in 0..16 {
+        let created = world.call("channels/create", json!({ "members": [{ "principalId": MEMBER }] })).await;
+        channels.push(created["channel"]["id"].clone());
+    }
+    world.state.runtime.close().await;
+    drop(world);
+
+    let world = World::on(stored(dir.path())).await;
+    let sent = channels.iter().zip(0..).flat_map(|(channel, at)| {
+        let params = json!({ "channelId": channel });
+        [request(2 * at, "channels/history", &params), request(2 * at + 1, channels::STREAM, &params)]
+    });
+    let sent = texts(sent);
+    let (mut connection, mut queue) = open(world.state.clone(), of(MEMBER), None, Transport::Stdio);
+    let (reads, waits) = std::sync::mpsc::channel::<()>();
+    drop(tokio::task::spawn_blocking(move || waits.recv()));
+    let serving = tokio::spawn(async move { connection.serve(sent).await });
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    drop(reads);
+    let mut answered = Vec::new();
+    while answered.len() < 2 * channels.len() {
+        let text = tokio::time::timeout(PATIENCE, queue.next()).await.expect("all of them are answered").unwrap();
+        let answer: Value = serde_json::from_slice(&text).unwrap();
+        assert!(answer["result"].is_object(), "{answer}");
+        answered.push(answer["id"].as_u64().unwrap());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, (0..2 * channels.len() as u64).collect::<Vec<_>>());
+    serving.abort();
+    world.state.runtime.close().await;
+}
+
+/// Who does not read is not written to. But what it asked for goes on, and lets go of what others need.
+#[tokio::test]
+async fn requests_go_on_where_their_client_does_not_read() {
+    let world = World::open().await;
+    let said = json!({ "channelId": world.channel_id, "parts": [{ "text": "once" }], "idempotencyKey": "k" });
+    let asks = (1..80).map(|id| request(id, "nothing", &json!({})));
+    let sent = texts(std::iter::once(request(0, "channels/publish", &said)).chain(asks));
+    world.store.pause();
+    let (mut connection, queue) = open(world.state.clone(), of(MEMBER), None, Transport::Stdio);
+    let serving = tokio::spawn(async move { connection.serve(sent).await });
+    // More than may wait to be sent is answered.
+    waiting(&queue, 64).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    world.store.resume();
+    let (member, params) = (of(MEMBER), said.to_string());
+    let again = world.state.call(&member, "channels/publish", &params);
+    let again = tokio::time::timeout(PATIENCE, again).await.expect("the key is free again").unwrap();
+    assert!(again.get().contains(r#""sequence":1"#), "{}", again.get());
+    serving.abort();
+}
+
+fn stored(dir: &std::path::Path) -> Arc<EmbeddedStore> {
+    Arc::new(EmbeddedStore::open(dir, factum_store::Options::default()).unwrap().0)
 }

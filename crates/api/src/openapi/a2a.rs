@@ -129,7 +129,7 @@ fn rpc(path: &str, suffix: &str) -> Value {
 
 fn stream_only() -> Value {
     let mut responses = stream_responses("EventPage");
-    responses["200"] = json!({ "description": "A stream of envelopes.", "content": {
+    responses["200"] = json!({ "description": "A stream of envelopes, each a `StreamEnvelope`.", "content": {
         "text/event-stream": { "schema": { "type": "string" } },
     } });
     responses[http_status(ErrorCode::Conflict).to_string()] = response_ref(ErrorCode::Conflict);
@@ -147,15 +147,9 @@ fn channels_stream() -> Value {
         "tags": ["streams"],
         "x-scope": "messaging:read",
         "x-kind": "read",
-        "requestBody": { "required": true, "content": { "application/json": { "schema": {
-            "type": "object",
-            "properties": {
-                "channelId": { "type": "string" }, "peer": { "type": "string" },
-                "sinceSequence": { "type": "integer", "minimum": 0 }, "sinceVersion": { "type": "integer", "minimum": 0 },
-                "heartbeatIntervalMs": { "type": "integer" },
-                "controlEvents": { "type": "boolean" }, "presence": { "type": "boolean" },
-            },
-        } } } },
+        "requestBody": { "required": true, "content": { "application/json": {
+            "schema": { "$ref": "#/components/schemas/StreamChannel" },
+        } } },
         "responses": stream_only(),
     })
 }

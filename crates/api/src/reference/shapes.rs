@@ -9,6 +9,9 @@ use super::markdown::{Page, anchor, code};
 /// Words of an enum that are named where it is used; a longer one gets its own entry only.
 const WORDS_INLINE_MAX: usize = 5;
 
+/// What `channels/stream` takes and sends. It is neither a command nor an event, so no other page has it.
+const STREAM: [&str; 2] = ["StreamChannel", "StreamEnvelope"];
+
 /// All schemas in one document.
 pub(super) struct Shapes {
     document: Value,
@@ -41,9 +44,11 @@ impl Shapes {
         self.document["$defs"].as_object().into_iter().flatten()
     }
 
-    /// The names of the definitions that others refer to, sorted. The rest are a command's or an event's own.
+    /// The names of the definitions that others refer to, sorted, and of those of a stream. The rest are a command's or an event's
+    /// own.
     pub(super) fn shared(&self) -> Vec<&str> {
-        let nested = |name: &&str| self.definitions().any(|(_, schema)| refers_to(schema, name));
+        let nested =
+            |name: &&str| STREAM.contains(name) || self.definitions().any(|(_, schema)| refers_to(schema, name));
         let names = self.definitions().map(|(name, _)| name.as_str());
         let mut names: Vec<_> = names.filter(|name| !is_identity(name)).filter(nested).collect();
         names.sort_unstable();

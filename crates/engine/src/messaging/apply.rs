@@ -36,7 +36,6 @@ fn fold(state: &mut ChannelState, at: Timestamp, fact: &Fact) {
                     author.own.add(state.message_count);
                 }
             }
-            state.last_message_at = Some(at);
         }
         other => {
             state.other_count += 1;

@@ -42,6 +42,12 @@ pub(super) fn check_content(command: &PublishMessage, limits: &Limits) -> Result
     check_bytes(command, limits)
 }
 
+/// Refuses parts that no message has, before anybody looks into them further.
+pub(super) fn check_size(command: &PublishMessage, limits: &Limits) -> Result<(), Refusal> {
+    check("message_bytes", command.parts.as_json().len(), limits.message_bytes_max)?;
+    check("message_parts", look_at(&command.parts).0, limits.message_parts_max)
+}
+
 /// Refuses a key that is none. Its bound is the one of all idempotency keys.
 pub(super) fn check_key(key: Option<&str>, limits: &Limits) -> Result<(), Refusal> {
     let Some(key) = key else { return Ok(()) };

@@ -11,12 +11,12 @@ use factum_model::{NewEvent, Refusal, Scope};
 use serde_json::json;
 
 use super::access::{Operation, admit};
-use super::content::{check_content, check_key};
+use super::content::{check_content, check_key, check_size};
 use super::digest::{content_digest, is_digest_of};
 use super::index::MessageKeyRow;
 use super::open_direct::opened;
 use super::state::ChannelState;
-use crate::context::{Context, Decision};
+use crate::context::{Context, Decision, Limits};
 
 /// What the shell found of the messages that a command names: the thread of each, or itself where it is in none. `None` where
 /// no message is named, or there is no such one in this channel.
@@ -61,7 +61,13 @@ pub fn publish_message(
 
 /// What a key that was used before means: the sequence of the message there is, or a conflict where it says something else
 /// (seed 002 §6). Whether the caller may publish at all is asked first, by `allow`.
-pub fn repeated(row: &MessageKeyRow, command: &PublishMessage, threads: Threads) -> Result<u64, Refusal> {
+pub fn repeated(
+    row: &MessageKeyRow,
+    command: &PublishMessage,
+    threads: Threads,
+    limits: &Limits,
+) -> Result<u64, Refusal> {
+    check_size(command, limits)?;
     let thread = thread_of(command, threads)?;
     if is_digest_of(&row.digest, command, thread.as_ref()) {
         return Ok(row.sequence);

@@ -25,7 +25,6 @@ pub struct ChannelState {
     pub message_count: u64,
     /// Facts that are not messages. With `message_count` it makes `sequence`.
     pub other_count: u64,
-    pub last_message_at: Option<Timestamp>,
     /// Gone for everybody, for ever.
     pub deleted: bool,
 }

@@ -51,7 +51,8 @@ wire! {
     pub struct ReadCursor {
         /// The last message read; 0 before the first.
         pub sequence: u64,
-        /// Messages behind `sequence`. What a member said after having read everything is read.
+        /// Messages behind `sequence`, without the member's own: of the last 64 rows of them, that is, where others spoke in
+        /// between.
         pub unread_count: u64,
     }
 
@@ -195,6 +196,7 @@ camel_words! {
     pub enum ControlAction {
         ChannelCreated,
         ChannelUpdated,
+        /// In `channels/audit` alone: a stream ends where the channel does, and delivers nothing more.
         ChannelDeleted,
         MemberAdded,
         MemberRemoved,

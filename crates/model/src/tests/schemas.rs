@@ -62,6 +62,15 @@ fn no_two_types_share_a_name() {
     assert_eq!(numbered, Vec::<&String>::new());
 }
 
+/// It is no command and no fact, and clients make types of it all the same.
+#[test]
+fn what_a_stream_of_a_channel_takes_and_sends_has_a_schema() {
+    let bundle = schema::bundle();
+    for name in ["StreamChannel", "StreamEnvelope", "ControlEvent", "PresenceEvent"] {
+        assert!(bundle["$defs"][name].is_object(), "{name}");
+    }
+}
+
 #[test]
 fn mutations_take_a_key_and_say_what_they_wrote() {
     for info in COMMANDS {

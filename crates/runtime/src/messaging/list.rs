@@ -40,24 +40,23 @@ impl Handle<ListChannels> for Runtime {
         let (mut channels, mut bytes) = (Vec::with_capacity(size), 0);
         let mut looks = size * ROWS_PER_CHANNEL_MAX;
         loop {
-            let rows = self.rows(caller, stretch, after.clone(), size.min(looks)).await?;
-            let ended = rows.len() < size.min(looks);
+            // One more than the page has: only where there is another channel is there another page.
+            let wanted = (size + 1).min(looks);
+            let rows = self.rows(caller, stretch, after.clone(), wanted).await?;
+            let ended = rows.len() < wanted;
             for (key, value) in rows {
                 looks -= 1;
                 if let Some(channel) = self.listed(caller, &command, stretch, &key, &value).await? {
                     bytes += json_bytes(&channel);
-                    if bytes > CHANNELS_BYTES_MAX && !channels.is_empty() {
+                    if channels.len() == size || (bytes > CHANNELS_BYTES_MAX && !channels.is_empty()) {
                         let token = self.page_token(caller, &purpose, &place(stretch, after.as_deref()));
                         return Ok(ListChannelsResult { channels, next_page_token: Some(token) });
                     }
                     channels.push(channel);
                 }
                 after = Some(key);
-                if channels.len() == size {
-                    break;
-                }
             }
-            if channels.len() == size || looks == 0 {
+            if looks == 0 {
                 let token = self.page_token(caller, &purpose, &place(stretch, after.as_deref()));
                 return Ok(ListChannelsResult { channels, next_page_token: Some(token) });
             }

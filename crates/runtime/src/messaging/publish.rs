@@ -60,7 +60,7 @@ impl Runtime {
     ) -> Result<PublishMessageResult, Refusal> {
         self.takes_part(caller, &target.channel_id).await?;
         let threads = self.threads_named(caller, target, command).await?;
-        let sequence = repeated(row, command, threads)?;
+        let sequence = repeated(row, command, threads, &self.0.limits)?;
         let event = self.message(&caller.account, &target.channel_id, sequence).await?;
         let event = event.ok_or_else(|| Refusal::internal("a key names a message that is not there"))?;
         Ok(PublishMessageResult { event })

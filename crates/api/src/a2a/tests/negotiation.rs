@@ -53,9 +53,26 @@ async fn a_required_extension_is_required_and_echoed() {
             }
         }
     }
-    // The methods of an extension are not the agent's.
-    let list = world.rpc(None, "channels/list", json!({})).await;
-    assert_eq!(list["result"], json!({ "channels": [] }), "{list}");
+}
+
+/// Every request of the endpoint, those of an extension too: it may be the one that is required.
+#[tokio::test]
+async fn channels_take_the_extensions_that_are_required() {
+    let options = A2aOptions { required_extensions: vec![MESSAGING_URI.to_owned()], ..A2aOptions::default() };
+    let world = World::new(options).await;
+    let activated = [("a2a-extensions", MESSAGING_URI)];
+    for (method, code) in
+        [("channels/list", None), ("channels/stream", Some(-32602)), ("channels/publish", Some(-32602))]
+    {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} });
+        for body in [&body, &json!([body, body])] {
+            let first = |answer: Value| if answer.is_array() { answer[0].clone() } else { answer };
+            let refused = first(world.ask("POST", "/a2a", &[], Some(body)).await.json());
+            assert_eq!(refused["error"]["code"], -32008, "{method}: {refused}");
+            let answer = first(world.ask("POST", "/a2a", &activated, Some(body)).await.json());
+            assert_eq!(answer["error"]["code"].as_i64(), code, "{method}: {answer}");
+        }
+    }
 }
 
 #[tokio::test]

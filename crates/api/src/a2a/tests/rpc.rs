@@ -182,3 +182,28 @@ async fn a_notification_opens_no_stream() {
         assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{method}");
     }
 }
+
+/// As with every method: params that are null are none, and the request is counted.
+#[tokio::test]
+async fn a_stream_of_a_channel_is_asked_for_like_anything_else() {
+    let world = World::open().await;
+    let asks = [json!({}), Value::Null];
+    for params in &asks {
+        let answer = world.rpc(None, "channels/stream", params.clone()).await;
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32602, "{answer}");
+        assert!(error["message"].as_str().unwrap().contains("channelId"), "{answer}");
+    }
+    let created = world.rpc(None, "channels/create", json!({})).await;
+    let params = json!({ "channelId": created["result"]["channel"]["id"] });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "channels/stream", "params": params }).to_string();
+    let opened = world.send(Request::post("/a2a").body(Body::from(body)).unwrap()).await;
+    assert_eq!(opened.headers()["content-type"], "text/event-stream");
+    let metrics = world.state.metrics.render();
+    // It is no command, and goes with what is none.
+    let count = |code: &str, count: usize| {
+        let labels = format!(r#"transport="a2a",command="other",code="{code}""#);
+        metrics.contains(&format!("factum_requests_total{{{labels}}} {count}\n"))
+    };
+    assert!(count("invalid_params", asks.len()) && count("ok", 1), "{metrics}");
+}

@@ -189,7 +189,7 @@ impl World {
         let command: PublishMessage = parse(params);
         if let Some(row) = self.key_row(caller, command.idempotency_key.as_deref()) {
             allow(&self.state, caller, Operation::Publish)?;
-            let sequence = repeated(&row, &command, self.threads_named(&command))?;
+            let sequence = repeated(&row, &command, self.threads_named(&command), &self.limits)?;
             return Ok(self.message(sequence));
         }
         let threads = self.threads_named(&command);

@@ -1,5 +1,7 @@
 //! The feed shows the channels that the caller may read, and no others.
 
+use factum_runtime::FeedEvent;
+use futures::FutureExt;
 use serde_json::json;
 
 use super::*;
@@ -85,4 +87,32 @@ async fn what_is_somebodys_own_is_in_nobody_elses_feed() {
             assert_eq!((messages, private), (5, own), "{} in pages of {limit}", caller.principal);
         }
     }
+}
+
+/// How much comes at once, which is what somebody who does not read is left with.
+#[tokio::test]
+async fn what_comes_to_a_follower_at_once_is_little_and_nothing_comes_behind_a_removal() {
+    const AT_ONCE_BYTES: usize = 32 << 10;
+    let world = World::new().await;
+    let [ann, bob, cat] = ["ann", "bob", "cat"].map(member);
+    let id = channel(&world.runtime, &ann, &[&bob, &cat]).await;
+    for size in [4_000; 40].into_iter().chain([100_000]).chain([5; 300]) {
+        publish(&world.runtime, &ann, &id, &"x".repeat(size)).await;
+    }
+    let mut cats = world.runtime.follow_feed(&cat, None).await.unwrap();
+    let (mut texts, mut batches) = (0, 0);
+    while texts < 341 {
+        let events = tokio::time::timeout(PATIENCE, cats.next()).await.expect("nothing came").unwrap();
+        let bytes: usize = events.iter().map(|event| event.json.len()).sum();
+        assert!(bytes <= AT_ONCE_BYTES || events.len() == 1, "{bytes} bytes in {} events", events.len());
+        let message = |event: &&FeedEvent| event.json.starts_with(br#"{"type":"messaging.message.published""#);
+        texts += events.iter().filter(message).count();
+        batches += 1;
+    }
+    assert!(batches < 30, "and not one by one: {batches}");
+    let mut bobs = world.runtime.follow_feed(&bob, None).await.unwrap();
+    assert!(bobs.next().await.unwrap().len() <= 8);
+    let remove = json!({ "channelId": id, "principalId": "agent://bob" });
+    call(&world.runtime, &ann, "channels/removeMember", remove).await.unwrap();
+    assert!(bobs.next().now_or_never().is_none(), "nothing more of it comes");
 }

@@ -205,6 +205,30 @@ async fn bad_keys_are_refused() {
     }
     // A bound of characters, not of bytes.
     call(&world.runtime, &owner, "channels/publish", keyed(&id, &"ü".repeat(128), "x")).await.unwrap();
+    // Nothing else has keys in a channel, so all that are printable are its callers'.
+    call(&world.runtime, &owner, "channels/publish", keyed(&id, "@k", "x")).await.unwrap();
+    let read = json!({ "channelId": id, "sequence": 1, "idempotencyKey": "@k" });
+    call(&world.runtime, &owner, "channels/markRead", read).await.unwrap();
+    let create = json!({ "idempotencyKey": "@k" });
+    assert_eq!(code(call(&world.runtime, &owner, "channels/create", create).await), ErrorCode::InvalidParams);
+}
+
+/// No message is as large as that, so none can be the one that is meant.
+#[tokio::test]
+async fn a_repeat_is_within_the_bounds_of_a_message() {
+    let world = World::new().await;
+    let owner = member("owner");
+    let id = channel(&world.runtime, &owner, &[]).await;
+    call(&world.runtime, &owner, "channels/publish", keyed(&id, "k", "hello")).await.unwrap();
+    let many = json!(vec![json!({ "text": "hello" }); 33]);
+    for (parts, limit) in [(parts(&"x".repeat(300_000)), "message_bytes"), (many, "message_parts")] {
+        for key in ["k", "new"] {
+            let said = json!({ "channelId": id, "parts": parts, "idempotencyKey": key });
+            let refused = call(&world.runtime, &owner, "channels/publish", said).await.unwrap_err();
+            let named = refused.details.get("limit").map_or(&Value::Null, |limit| &limit["name"]);
+            assert_eq!((refused.code, named), (ErrorCode::LimitExceeded, &json!(limit)), "{key}: {refused:?}");
+        }
+    }
 }
 
 /// What is the same by meaning: the order of keys and empty fields do not matter, content does.

@@ -55,3 +55,41 @@ async fn a_page_of_large_channels_ends_where_it_is_large_enough() {
     let (ids, pages) = collect(&world, &world.caller, "channels/audit", "entries", "channelId").await;
     assert_eq!((&ids, (2..=4).contains(&pages)), (&expected, true), "{pages} pages");
 }
+
+#[tokio::test]
+async fn a_page_that_has_all_there_is_says_so() {
+    let world = World::new().await;
+    let (owner, eve) = (member("owner"), member("eve"));
+    for number in 0..4 {
+        let visibility = if number % 2 == 0 { "private" } else { "public" };
+        call(&world.runtime, &owner, "channels/create", json!({ "visibility": visibility })).await.unwrap();
+    }
+    // Channels that are not listed are nothing that could come.
+    call(&world.runtime, &owner, "channels/publish", json!({ "peer": "agent://eve", "parts": parts("hi") }))
+        .await
+        .unwrap();
+    for (caller, size, expected) in [
+        (&owner, 4, &[4][..]),
+        (&owner, 2, &[2, 2]),
+        (&owner, 1, &[1, 1, 1, 1]),
+        (&owner, 3, &[3, 1]),
+        (&eve, 2, &[2]),
+        (&eve, 1, &[1, 1]),
+    ] {
+        let (mut pages, mut ids, mut params) = (Vec::new(), Vec::new(), json!({ "pageSize": size }));
+        loop {
+            let page = call(&world.runtime, caller, "channels/list", params.clone()).await.unwrap();
+            let channels = page["channels"].as_array().unwrap();
+            ids.extend(channels.iter().map(|channel| channel["id"].to_string()));
+            pages.push(channels.len());
+            match page.get("nextPageToken") {
+                Some(token) => params["pageToken"] = token.clone(),
+                None => break,
+            }
+        }
+        assert_eq!(pages, expected, "{} in pages of {size}", caller.principal);
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), expected.iter().sum::<usize>());
+    }
+}

@@ -1,6 +1,8 @@
 //! Who may see and do what changes at once, and the gate in front of channels never knows better.
 
 use factum_runtime::Agents;
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
 use serde_json::json;
 
 use super::*;
@@ -114,5 +116,35 @@ async fn a_deleted_channel_is_gone_for_everybody_for_ever() {
         }
         assert_eq!(call(&world.runtime, &ann, "channels/delete", delete.clone()).await.unwrap(), gone, "a repeat");
         world.restart(Agents::demo()).await;
+    }
+}
+
+/// What a refusal rests on may be refused itself, and then it was never so.
+#[tokio::test]
+async fn nobody_is_turned_away_by_what_may_not_last() {
+    let world = World::new().await;
+    let (ann, bob) = (member("ann"), member("bob"));
+    let id = channel(&world.runtime, &ann, &[&bob]).await;
+    let said = json!({ "channelId": id, "parts": parts("hi"), "idempotencyKey": "k" });
+    call(&world.runtime, &bob, "channels/publish", said.clone()).await.unwrap();
+    world.store.pause();
+    let change = json!({ "channelId": id, "principalId": "agent://bob" });
+    let mut removing = Box::pin(call(&world.runtime, &ann, "channels/removeMember", change));
+    assert!(futures::poll!(&mut removing).is_pending());
+    let get = json!({ "channelId": id });
+    let mut asked: Vec<BoxFuture<'_, Result<(), Refusal>>> = vec![
+        call(&world.runtime, &bob, "channels/get", get.clone()).map_ok(drop).boxed(),
+        call(&world.runtime, &bob, "channels/history", get.clone()).map_ok(drop).boxed(),
+        call(&world.runtime, &bob, "channels/publish", said).map_ok(drop).boxed(),
+        stream(&world.runtime, &bob, get.clone()).map_ok(drop).boxed(),
+    ];
+    for (at, asked) in asked.iter_mut().enumerate() {
+        assert!(futures::poll!(asked).is_pending(), "{at} is told what may not last");
+    }
+    world.store.fail_next_sync();
+    world.store.resume();
+    assert!(removing.await.is_err());
+    for asked in asked {
+        assert_eq!(asked.await.unwrap_err().code, ErrorCode::Unavailable);
     }
 }
