@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use axum::body::Body;
 use axum::response::Response;
 use factum_model::Timestamp;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 
@@ -17,6 +17,8 @@ pub(super) struct Ended;
 #[derive(Default)]
 pub(super) struct Answer {
     status: StatusCode,
+    /// Whether it is what nearly all are, JSON and fine. There is nothing else to say then.
+    plain: bool,
     headers: HeaderMap,
     body: Vec<u8>,
     /// Whether the body is whole, so that its length can be told. Otherwise it follows in chunks.
@@ -25,14 +27,13 @@ pub(super) struct Answer {
     date: Date,
 }
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PLAIN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
 impl Answer {
     /// A result: JSON, and nothing to say about it.
-    pub(super) fn json(&mut self, json: &str) {
-        self.begin(StatusCode::OK);
-        self.headers.insert(header::CONTENT_TYPE, JSON);
-        self.body.extend_from_slice(json.as_bytes());
+    pub(super) fn json(&mut self, json: String) {
+        (self.plain, self.whole) = (true, true);
+        self.body = json.into_bytes();
     }
 
     /// Any response. The body of one that is a stream is given back.
@@ -51,6 +52,7 @@ impl Answer {
     }
 
     fn begin(&mut self, status: StatusCode) {
+        self.plain = false;
         self.status = status;
         self.headers.clear();
         self.body.clear();
@@ -59,21 +61,18 @@ impl Answer {
 
     /// The bytes to send.
     pub(super) fn finish(&mut self, now: Timestamp, close: bool) -> &[u8] {
-        let Self { status, headers, body, whole, text, date } = self;
+        let Self { status, plain, headers, body, whole, text, date } = self;
         text.clear();
-        text.extend_from_slice(b"HTTP/1.1 ");
-        text.extend_from_slice(status.as_str().as_bytes());
-        text.push(b' ');
-        text.extend_from_slice(status.canonical_reason().unwrap_or("<none>").as_bytes());
-        text.extend_from_slice(b"\r\n");
-        for (name, value) in headers.iter().filter(|(name, _)| *name != header::CONTENT_LENGTH) {
-            line(text, name.as_str(), value.as_bytes());
+        if *plain {
+            text.extend_from_slice(PLAIN);
+        } else {
+            begin_with(text, *status, headers);
         }
         // RFC 9110 §8.6: no length where there is no content.
         if !*whole {
             line(text, "transfer-encoding", b"chunked");
-        } else if *status != StatusCode::NO_CONTENT {
-            line(text, "content-length", body.len().to_string().as_bytes());
+        } else if *plain || *status != StatusCode::NO_CONTENT {
+            line(text, "content-length", itoa::Buffer::new().format(body.len()).as_bytes());
         }
         if close {
             line(text, "connection", b"close");
@@ -91,6 +90,17 @@ impl Answer {
                 *buffer = Vec::new();
             }
         }
+    }
+}
+
+fn begin_with(text: &mut Vec<u8>, status: StatusCode, headers: &HeaderMap) {
+    text.extend_from_slice(b"HTTP/1.1 ");
+    text.extend_from_slice(status.as_str().as_bytes());
+    text.push(b' ');
+    text.extend_from_slice(status.canonical_reason().unwrap_or("<none>").as_bytes());
+    text.extend_from_slice(b"\r\n");
+    for (name, value) in headers.iter().filter(|(name, _)| *name != header::CONTENT_LENGTH) {
+        line(text, name.as_str(), value.as_bytes());
     }
 }
 
@@ -128,6 +138,8 @@ pub(super) fn may_stream(body: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     const NOW: &str = "2026-01-02T03:04:05.6Z";
@@ -139,7 +151,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_is_written_as_hyper_writes_it() {
         let mut answer = Answer::default();
-        answer.json("{}");
+        answer.json("{}".into());
         let expected = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\
                         date: Fri, 02 Jan 2026 03:04:05 GMT\r\n\r\n{}";
         assert_eq!(text(&mut answer, false), expected);

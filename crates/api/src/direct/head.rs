@@ -21,8 +21,10 @@ pub(crate) struct Head {
     pub(super) route: Route,
     /// Where the path stands.
     pub(crate) path: Range<usize>,
-    len: usize,
-    body_len: usize,
+    /// Where it says how long the body is, if it does.
+    pub(super) digits: Range<usize>,
+    pub(super) len: usize,
+    pub(super) body_len: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -66,16 +68,20 @@ pub(crate) fn look(bytes: &[u8], headers: &mut HeaderMap, body_bytes_max: usize)
     }
     let path = request.path?;
     let route = route(request.method?, path)?;
-    let body_len = match (fill(headers, request.headers)?, &route) {
-        (None | Some(0), Route::Router(Method::GET, _)) => 0,
+    let digits = fill(headers, request.headers)?;
+    let body_len = match (digits.map(length), &route) {
+        (None | Some(Some(0)), Route::Router(Method::GET, _)) => 0,
         (_, Route::Router(Method::GET, _)) => return None,
-        (length, _) => length?,
+        (length, _) => length??,
     };
     if body_len > body_bytes_max {
         return None;
     }
-    let at = path.as_ptr().addr() - bytes.as_ptr().addr();
-    Some(Head { route, path: at..at + path.len(), len, body_len })
+    let range = |part: &[u8]| {
+        let at = part.as_ptr().addr() - bytes.as_ptr().addr();
+        at..at + part.len()
+    };
+    Some(Head { route, path: range(path.as_bytes()), digits: digits.map_or(0..0, range), len, body_len })
 }
 
 fn route(method: &str, path: &str) -> Option<Route> {
@@ -93,17 +99,17 @@ fn route(method: &str, path: &str) -> Option<Route> {
     }
 }
 
-/// Takes the headers over; gives the length of the body, if they tell, or `None` where one of them asks for more than is
-/// done here.
-fn fill(headers: &mut HeaderMap, given: &[httparse::Header<'_>]) -> Option<Option<usize>> {
+/// Takes the headers over; gives what they say is the length of the body, if they do, or `None` where one of them asks for more
+/// than is done here.
+fn fill<'a>(headers: &mut HeaderMap, given: &[httparse::Header<'a>]) -> Option<Option<&'a [u8]>> {
     headers.clear();
-    let mut body_len = None;
+    let mut digits = None;
     for header in given {
         let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
         match name {
             // Two of them, or one that says two things, is how requests are smuggled.
-            header::CONTENT_LENGTH if body_len.is_some() => return None,
-            header::CONTENT_LENGTH => body_len = Some(length(header.value)?),
+            header::CONTENT_LENGTH if digits.is_some() => return None,
+            header::CONTENT_LENGTH => digits = Some(header.value),
             header::CONNECTION if header.value.eq_ignore_ascii_case(b"keep-alive") => {}
             header::CONNECTION | header::TRANSFER_ENCODING | header::EXPECT | header::UPGRADE | header::TE => {
                 return None;
@@ -112,10 +118,11 @@ fn fill(headers: &mut HeaderMap, given: &[httparse::Header<'_>]) -> Option<Optio
         }
         headers.append(name, HeaderValue::from_bytes(header.value).ok()?);
     }
-    Some(body_len)
+    Some(digits)
 }
 
-fn length(digits: &[u8]) -> Option<usize> {
+/// The number that these digits say, which are nothing else.
+pub(super) fn length(digits: &[u8]) -> Option<usize> {
     let plain = (1..=10).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     plain.then(|| digits.iter().fold(0, |sum, digit| sum * 10 + usize::from(digit - b'0')))
 }

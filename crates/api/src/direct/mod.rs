@@ -21,6 +21,7 @@ mod answer;
 mod asked;
 mod chunks;
 mod head;
+mod known;
 mod line;
 mod rewound;
 
@@ -46,6 +47,7 @@ pub(crate) use asked::Asked;
 #[cfg(feature = "fuzzing")]
 pub(crate) use head::look;
 use head::{Head, Here, Route};
+use known::Known;
 pub(crate) use line::Line;
 pub(crate) use rewound::Rewound;
 
@@ -74,7 +76,7 @@ pub(crate) async fn serve(state: &Arc<State>, peer: IpAddr, line: Line) -> Left 
         state,
         peer,
         line,
-        headers: HeaderMap::new(),
+        known: Known::default(),
         answer: Answer::default(),
         alarm: Alarm::new(),
         closing: Box::pin(state.runtime.closing().cancelled_owned()),
@@ -90,8 +92,8 @@ struct Connection<'a> {
     state: &'a Arc<State>,
     peer: IpAddr,
     line: Line,
-    /// Those of the request at hand; kept for their room.
-    headers: HeaderMap,
+    /// With the headers of the request at hand.
+    known: Known,
     answer: Answer,
     alarm: Alarm,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -131,7 +133,7 @@ impl Connection<'_> {
                 let mut request = http::Request::new(body);
                 *request.method_mut() = method;
                 *request.uri_mut() = uri;
-                *request.headers_mut() = self.headers;
+                *request.headers_mut() = self.known.headers;
                 Left::Asked(Box::new(Asked::new(request, self.line)))
             }
             Next::NotOurs => Left::NotOurs(self.line.rewound()),
@@ -144,7 +146,7 @@ impl Connection<'_> {
         if self.line.read.is_empty() && !self.begun().await {
             return Next::Gone;
         }
-        let Some(head) = head::look(&self.line.read, &mut self.headers, self.state.limits.body_bytes_max) else {
+        let Some(head) = self.known.look(&self.line.read, self.state.limits.body_bytes_max) else {
             return Next::NotOurs;
         };
         if self.line.read.len() < head.end() && !(head.end() <= WAITED_FOR_BYTES_MAX && self.rest(head.end()).await) {
@@ -191,9 +193,9 @@ impl Connection<'_> {
     /// Carries a request out and answers it. An error ends the connection.
     async fn respond(&mut self, head: &Head, here: Here) -> Result<(), Ended> {
         let request = self.line.read.split_to(head.end()).freeze();
-        let Self { state, peer, line, headers, answer, .. } = self;
+        let Self { state, peer, line, known, answer, .. } = self;
         let rest = {
-            let work = pin!(carry_out(state, *peer, headers, (head, here), &request, answer));
+            let work = pin!(carry_out(state, *peer, &mut known.headers, (head, here), &request, answer));
             line.unless_gone(work).await.ok_or(Ended)?
         };
         let closing = state.runtime.closing().is_cancelled();
@@ -230,7 +232,7 @@ async fn carry_out(
             let name = std::str::from_utf8(&request[head.command()]).unwrap_or_default();
             match called(state, name, headers, peer, &body).await {
                 Ok(result) => {
-                    answer.json(result.get());
+                    answer.json(result.into_text());
                     return None;
                 }
                 Err(problem) => problem.into_response(),
