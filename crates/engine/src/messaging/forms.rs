@@ -6,7 +6,7 @@ use std::fmt;
 
 use factum_model::messaging::Parts;
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Fields that only say which form a part has: `type` (seed 002) or `kind` (A2A 0.3).
@@ -28,10 +28,45 @@ pub(super) enum Fault {
 
 /// How many parts there are, and the first that is none.
 pub(super) fn look_at(parts: &Parts) -> (usize, Option<(usize, Fault)>) {
+    // Almost always they are what they should be, and one reading of the whole list is enough to know.
+    serde_json::from_str(parts.as_json()).map_or_else(|_| look_closely(parts), |AllFine(count)| (count, None))
+}
+
+fn look_closely(parts: &Parts) -> (usize, Option<(usize, Fault)>) {
     // It was read as a list.
     let list: Vec<&RawValue> = serde_json::from_str(parts.as_json()).unwrap_or_default();
     let fault = list.iter().enumerate().find_map(|(at, part)| Some((at, check_part(part.get()).err()?)));
     (list.len(), fault)
+}
+
+/// How many parts a list has in which each is one.
+struct AllFine(usize);
+
+impl<'de> Deserialize<'de> for AllFine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Every)
+    }
+}
+
+struct Every;
+
+impl<'de> Visitor<'de> for Every {
+    type Value = AllFine;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of parts")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<AllFine, A::Error> {
+        let mut count = 0;
+        while let Some(part) = list.next_element::<Part<'de>>()? {
+            if !has_one_form(&part) {
+                return Err(A::Error::custom("not one of the known forms"));
+            }
+            count += 1;
+        }
+        Ok(AllFine(count))
+    }
 }
 
 /// Whether a part has the content that its discriminator promises, or, without one that we know, any content we know; and
@@ -204,5 +239,47 @@ impl<'de> Visitor<'de> for Kinds {
 
     fn visit_unit<E>(self) -> Result<Kind<'de>, E> {
         Ok(Kind::Null)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How deep serde_json reads.
+    const DEPTH: usize = 128;
+
+    #[test]
+    fn a_look_at_all_says_what_a_look_at_each_says() {
+        let nested = |depth: usize| format!(r#"{{"data":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let parts = [
+            r#"{"text":"a"}"#,
+            r#"{"type":"text","text":"\u00fc","more":{"x":[1.5,null]}}"#,
+            r#"{"data":null}"#,
+            r#"{"kind":"file","file":{"uri":"x"}}"#,
+            r#"{"url":"x","mediaType":"y"}"#,
+            r#"{"text":"a","url":"b"}"#,
+            r#"{"type":"text"}"#,
+            r#"{"file":{}}"#,
+            r#"{"x":"\ud800","text":"a"}"#,
+            r#"{"text":"a","x":1e999}"#,
+            "[]",
+            "null",
+            "7",
+            &nested(DEPTH - 3),
+            &nested(DEPTH - 2),
+            &nested(DEPTH - 1),
+        ];
+        let is_form = |fault: Option<(usize, Fault)>| fault.map(|(at, fault)| (at, matches!(fault, Fault::Form)));
+        for first in parts {
+            for list in [format!("[{first}]"), format!("[{first},{first}]"), format!(r#"[{{"text":"b"}} , {first}]"#)] {
+                // Some of them nest too deep to be read as parts at all.
+                let Ok(list) = serde_json::value::RawValue::from_string(list) else { continue };
+                let mut json = serde_json::Deserializer::from_str(list.get());
+                let parts = Parts::from_text(&mut json).unwrap();
+                let ((count, fault), (counted, found)) = (look_at(&parts), look_closely(&parts));
+                assert_eq!((count, is_form(fault)), (counted, is_form(found)), "{}", list.get());
+            }
+        }
     }
 }
