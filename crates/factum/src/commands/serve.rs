@@ -19,6 +19,9 @@ use crate::secret;
 use crate::server::{AuthOptions, ServerOptions, bind, store_stats};
 use crate::signals;
 
+/// However much the configuration asks for: half of what clients take for a dead connection.
+const HEARTBEAT_MAX: Duration = Duration::from_secs(30);
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 To start for the first time:
@@ -69,7 +72,7 @@ pub(crate) async fn listen(
         listen: settings.server.listen,
         auth,
         limits: settings.transport_limits(),
-        heartbeat: Duration::from_millis(settings.server.heartbeat_ms),
+        heartbeat: Duration::from_millis(settings.server.heartbeat_ms).min(HEARTBEAT_MAX),
         public_url: Some(settings.server.public_url.clone()).filter(|url| !url.is_empty()),
         a2a,
         store_stats: Some(store_stats(opened.store.clone())),

@@ -130,7 +130,8 @@ settings! {
         /// Where clients reach this server, where that is not where it listens: `https://agents.example.com`. Stands in the
         /// agent card. Empty: where a client reached it, in cards that are signed only for this machine and for `listen`.
         public_url: String = String::new();
-        /// The longest silence on a stream before a heartbeat is sent.
+        /// The longest silence on a stream before a heartbeat is sent. More than 30 seconds count as 30: clients and proxies take a
+        /// stream that is silent for a minute for dead.
         heartbeat_ms: u64 = 15_000;
     }
     /// Bounds. A request that passes one is refused with `limit_exceeded` or `rate_limited` and told which.

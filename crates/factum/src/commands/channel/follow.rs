@@ -52,6 +52,9 @@ pub(super) fn open_new(target: &Target, channel: &Channel, also: Also, here: &He
     open(target, channel.message_count, channel.version, also, here)
 }
 
+/// However seldom the server sends heartbeats by itself: a connection without any is taken for dead after a minute.
+const HEARTBEAT_MS: u64 = 15_000;
+
 /// A stream of what comes behind a message; changes up to `version` are known.
 fn open(target: &Target, since: u64, version: u64, also: Also, here: &Here) -> FollowChannel {
     let params = StreamChannel {
@@ -59,7 +62,7 @@ fn open(target: &Target, since: u64, version: u64, also: Also, here: &Here) -> F
         peer: target.peer(),
         since_sequence: Some(since),
         since_version: None,
-        heartbeat_interval_ms: None,
+        heartbeat_interval_ms: Some(HEARTBEAT_MS),
         control_events: also.control.then_some(true),
         presence: also.presence.then_some(true),
     };

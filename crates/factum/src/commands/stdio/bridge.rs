@@ -1,5 +1,8 @@
 //! Lines to a server's WebSocket and back. It understands no more of a message than whether it is owed an answer.
 
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use anyhow::{Context, Result};
 use futures::{SinkExt, StreamExt};
 use secrecy::ExposeSecret;
@@ -28,31 +31,45 @@ pub(crate) async fn run(
     let (socket, _) =
         tokio_tungstenite::connect_async(request).await.map_err(|error| cannot_connect(url.as_str(), error))?;
     let (mut sink, mut stream) = socket.split();
-    let mut lines = BufReader::new(input).lines();
-    let (mut owed, mut ended) = (0_u64, false);
-    while !ended || owed > 0 {
-        tokio::select! {
-            line = lines.next_line(), if !ended => match line.context("stdin cannot be read")? {
-                Some(line) if line.trim().is_empty() => {}
-                Some(line) => {
-                    owed += u64::from(is_owed_an_answer(&line));
-                    sink.send(Message::text(line)).await.map_err(|error| went_away(remote, error))?;
+    let owed = AtomicU64::new(0);
+    // Beside the reading: a server that waits for its answers to be read takes no more requests.
+    let sending = async {
+        let mut lines = BufReader::new(input).lines();
+        while let Some(line) = lines.next_line().await.context("stdin cannot be read")? {
+            if line.trim().is_empty() {
+                continue;
+            }
+            owed.fetch_add(u64::from(is_owed_an_answer(&line)), Ordering::Relaxed);
+            sink.send(Message::text(line)).await.map_err(|error| went_away(remote, error))?;
+        }
+        anyhow::Ok(())
+    };
+    {
+        let mut sending = pin!(sending);
+        let mut ended = false;
+        while !ended || owed.load(Ordering::Relaxed) > 0 {
+            tokio::select! {
+                sent = &mut sending, if !ended => {
+                    sent?;
+                    ended = true;
                 }
-                None => ended = true,
-            },
-            message = stream.next() => match message {
-                Some(Ok(Message::Text(text))) => {
-                    owed = owed.saturating_sub(u64::from(is_answer(&text)));
-                    output.write_all(text.as_bytes()).await?;
-                    output.write_all(b"\n").await?;
-                    output.flush().await?;
-                }
-                Some(Ok(Message::Close(_))) | None => {
-                    return Err(Problem::unreachable(format!("{} closed the connection", remote.url)).into());
-                }
-                Some(Ok(_)) => {}
-                Some(Err(error)) => return Err(went_away(remote, error).into()),
-            },
+                message = stream.next() => match message {
+                    Some(Ok(Message::Text(text))) => {
+                        // More answers than requests are the server's mistake, and no reason to wait for ever.
+                        if is_answer(&text) && owed.load(Ordering::Relaxed) > 0 {
+                            owed.fetch_sub(1, Ordering::Relaxed);
+                        }
+                        output.write_all(text.as_bytes()).await?;
+                        output.write_all(b"\n").await?;
+                        output.flush().await?;
+                    }
+                    Some(Ok(Message::Close(_))) | None => {
+                        return Err(Problem::unreachable(format!("{} closed the connection", remote.url)).into());
+                    }
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return Err(went_away(remote, error).into()),
+                },
+            }
         }
     }
     let _ = sink.close().await;
@@ -95,7 +112,10 @@ fn went_away(remote: &Remote, error: Error) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::client::Credential;
 
     #[test]
     fn requests_are_owed_an_answer_and_notifications_are_not() {
@@ -112,5 +132,33 @@ mod tests {
         }
         assert!(is_answer(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
         assert!(!is_answer(r#"{"jsonrpc":"2.0","method":"event","params":{}}"#));
+    }
+
+    /// A server that reads no request before what it sends is taken, with more of both than the system keeps for a connection.
+    #[tokio::test]
+    async fn what_comes_is_read_while_requests_wait_to_be_sent() {
+        const MESSAGES: usize = 64;
+        let long = "x".repeat(256 << 10);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let remote = Remote { url, credential: Credential { token: None } };
+        let server = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+            let event = format!(r#"{{"jsonrpc":"2.0","method":"event","params":"{long}"}}"#);
+            for _ in 0..MESSAGES {
+                socket.send(Message::text(event.clone())).await.unwrap();
+            }
+            for _ in 0..MESSAGES {
+                assert!(socket.next().await.unwrap().unwrap().is_text());
+                socket.send(Message::text(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)).await.unwrap();
+            }
+        };
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{long}\"}}\n");
+        let (input, mut output) = (request.repeat(MESSAGES), Vec::new());
+        let both = async { tokio::join!(run(&remote, input.as_bytes(), &mut output), server).0 };
+        let exit = tokio::time::timeout(Duration::from_secs(60), both).await.expect("neither waits for the other");
+        assert_eq!(exit.unwrap(), Exit::Ok);
+        assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), 2 * MESSAGES);
     }
 }
