@@ -153,7 +153,7 @@ async fn offered_over_tls(send: impl AsyncFnOnce(String) -> Result<(), Error>) -
         ["\u{2}h2", "\u{8}http/1.1"].into_iter().filter(|protocol| holds(protocol.as_bytes())).collect()
     };
     let (offered, sent) = tokio::join!(listen, send(url));
-    let sent = sent.expect_err("nobody speaks TLS there");
+    let sent = sent.unwrap_err();
     assert!(matches!(sent, Error::Unreachable { .. }) && sent.is_before_sending(), "{sent}");
     offered
 }
