@@ -1,8 +1,8 @@
 //! A JSON-RPC connection that stays: requests in both directions of time, subscriptions, event notifications.
 //!
 //! WebSocket and stdio share all of it; each brings a stream of texts and takes a stream of texts. Requests start in the
-//! order they arrive and are answered when they are done, see `requests`. Everything that is sent goes through one bounded queue, so a
-//! client that does not read slows down its own subscriptions and nobody else's.
+//! order they arrive and are answered when they are done, see `requests`. Everything that is sent goes through one bounded
+//! queue, so a client that does not read slows down its own subscriptions and nobody else's.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -28,10 +28,12 @@ use crate::state::{Credential, Place, State};
 /// usually does not get to read why. A larger one is not read at all.
 const READ_FOR_REFUSAL: usize = 2;
 
-/// A client of which nothing was heard for so many heartbeats is gone, whatever its connection says. Each of them asks it.
-const UNHEARD_HEARTBEATS_MAX: u32 = 3;
+/// A client of which nothing was heard for so many heartbeats is gone, whatever its connection says. Each of them asks it. It is
+/// also how long one message may take, either way: nothing else comes in the middle of it.
+const UNHEARD_HEARTBEATS_MAX: u32 = 4;
 
-/// When a client last showed that it is there: by anything that it sent, or by taking what had to wait for it.
+/// When a client last showed that it is there: by a message or an answer to a ping that came whole, or by taking all of one
+/// that had to wait for it.
 #[derive(Clone)]
 struct Heard(Arc<Mutex<Instant>>);
 

@@ -2,8 +2,8 @@
 //!
 //! [`discover`] reads an agent's card, checks its signature, and chooses an interface that both sides speak; the [`Peer`]
 //! that comes out of it sends, streams, reads, lists, cancels and subscribes. Whatever version and binding the peer speaks,
-//! what goes in and comes out are the types of 1.0; 0.3 and April 2025 are mapped at the edge (`v0_3`, `v0_3_http`, `april_2025`). Every failure is of a kind by what
-//! can be done about it (`failure`).
+//! what goes in and comes out are the types of 1.0; 0.3 and April 2025 are mapped at the edge (`v0_3`, `v0_3_http`,
+//! `april_2025`). Every failure is of a kind by what can be done about it (`failure`).
 //!
 //! Each binding has its room: `rpc` and `rest`, with what both do in `json`, and `grpc`.
 //!

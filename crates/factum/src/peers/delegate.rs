@@ -88,18 +88,37 @@ impl Peers {
         }
     }
 
-    /// The task that a message became, among the newest of the peer's tasks.
+    /// What a peer's list says of a message: what was told since it was sent, and, where that has nothing of it, what stands first.
+    /// The peer's clock may be so far behind that it is the one and not the other.
     async fn listed(&self, peer: &Peer, errand: &Errand) -> Result<Listed, Failure> {
         let since = errand.since.as_second().saturating_sub(CLOCKS_APART_SECONDS);
+        match self.search(peer, errand, Some(since), SEARCHED_PAGES_MAX).await? {
+            Listed::Absent => match self.search(peer, errand, None, 1).await? {
+                // The newest of them all, none of which is it.
+                Listed::First => Ok(Listed::Absent),
+                listed => Ok(listed),
+            },
+            listed => Ok(listed),
+        }
+    }
+
+    /// Looks for a message on so many pages of a peer's list.
+    async fn search(
+        &self,
+        peer: &Peer,
+        errand: &Errand,
+        since: Option<i64>,
+        pages_max: usize,
+    ) -> Result<Listed, Failure> {
         let (mut page_tasks, mut page_token, mut telling) = (SEARCHED_PAGE_TASKS, None, true);
-        for _ in 0..SEARCHED_PAGES_MAX {
+        for _ in 0..pages_max {
             let request = ListTasksRequest {
                 context_id: None,
                 status: None,
                 page_size: Some(page_tasks),
                 page_token: page_token.clone(),
                 history_length: Some(SEARCHED_HISTORY),
-                status_timestamp_after: serde_json::from_value(json!(timestamp(since))).ok(),
+                status_timestamp_after: since.and_then(|since| serde_json::from_value(json!(timestamp(since))).ok()),
                 include_artifacts: None,
                 tenant: None,
             };
@@ -114,14 +133,20 @@ impl Peers {
             if let Some(task) = page.tasks.iter().find(told) {
                 return Ok(Listed::There(Box::new(task.clone())));
             }
-            telling &= page.tasks.iter().all(|task| task.history.as_ref().is_some_and(|history| !history.is_empty()));
+            telling &= page.tasks.iter().all(shows_what_began_it);
             if page.next_page_token.is_empty() {
                 return Ok(if telling { Listed::Absent } else { Listed::Untold });
             }
             page_token = Some(page.next_page_token);
         }
-        Ok(Listed::Untold)
+        Ok(if telling { Listed::First } else { Listed::Untold })
     }
+}
+
+/// Whether a task's conversation is there from its beginning: a longer one is cut off in front.
+fn shows_what_began_it(task: &Task) -> bool {
+    let told = task.history.as_ref().map_or(0, Vec::len);
+    (1..SEARCHED_HISTORY as usize).contains(&told)
 }
 
 /// What a peer's list says of a message.
@@ -129,6 +154,8 @@ enum Listed {
     There(Box<Task>),
     /// It is complete and shows what each task was told.
     Absent,
+    /// It is not on the first pages, which show what each task was told.
+    First,
     /// It is not in what the list shows, which is not everything.
     Untold,
 }
@@ -203,7 +230,7 @@ impl Delegate for Peers {
                 Ok(Found::Task(Box::new(bounded(PeerView { whole, ..view::of_task(&peer, &task) })?)))
             }
             Ok(Listed::Absent) => Ok(Found::Absent { problem: because(absent) }),
-            Ok(Listed::Untold) => Ok(Found::Unknown { problem: because(absent) }),
+            Ok(Listed::First | Listed::Untold) => Ok(Found::Unknown { problem: because(absent) }),
             Err(Failure::Refused { code: METHOD_NOT_FOUND | UNSUPPORTED_OPERATION, .. }) => {
                 Ok(Found::Unknown { problem: because("the peer does not list its tasks") })
             }

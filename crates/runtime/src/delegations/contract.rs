@@ -12,7 +12,8 @@ use factum_model::task::TaskStatus;
 /// Speaks to the peers of the configuration, each by its name.
 ///
 /// *Cancellation*: every call may be dropped at any point; what was sent by then may have arrived. *Idempotence*: `give`
-/// and `answer` carry a message id that is the same each time; a peer that keeps keys (`keeps_keys`) carries it out once. *Errors* say what can be done about them ([`Trouble`]). Retrying, waiting and recording are the runtime's.
+/// and `answer` carry a message id that is the same each time; a peer that keeps keys (`keeps_keys`) carries it out once. *Errors*
+/// say what can be done about them ([`Trouble`]). Retrying, waiting and recording are the runtime's.
 #[async_trait]
 pub trait Delegate: Send + Sync + 'static {
     /// The names of the peers there are.

@@ -38,6 +38,10 @@ pub(super) struct Drive {
     pub(super) backoff: Backoff,
     /// Nothing that this run is about can have reached the peer yet.
     pub(super) unsent: bool,
+    /// What was sent was not in the peer's list once.
+    pub(super) absent: bool,
+    /// How often the peer answered something else where it was asked for its list.
+    pub(super) unanswered: u32,
     /// An answer may have reached the peer without our knowing.
     pub(super) doubt: Option<Doubt>,
     cancel_sent: bool,
@@ -65,6 +69,8 @@ pub(super) async fn drive(runtime: Runtime, cell: Arc<SessionCell>, run_id: RunI
         wake,
         backoff: Backoff::default(),
         unsent: fresh,
+        absent: false,
+        unanswered: 0,
         doubt: None,
         cancel_sent: false,
         due: None,

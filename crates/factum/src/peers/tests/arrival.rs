@@ -84,6 +84,28 @@ async fn a_list_tells_what_is_not_there_by_showing_what_is() {
     assert!(fake.asked.lock().len() <= 32, "it is not searched for ever");
 }
 
+/// A conversation that is cut off in front does not show what began it, and one of a clock that is behind is not among the newest.
+#[tokio::test]
+async fn a_list_tells_nothing_of_what_it_does_not_show() {
+    let long: Script = |_, _| {
+        let said: Vec<Value> =
+            (0..100).map(|at| json!({ "messageId": format!("m-{at}"), "role": "ROLE_USER", "parts": [] })).collect();
+        let mut task = task("TASK_STATE_WORKING");
+        task["history"] = json!(said);
+        page(json!([task]), "")
+    };
+    let (_, peers) = start(long, json!([])).await;
+    assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Unknown { .. })));
+    let behind: Script = |_, params| {
+        let mut task = task("TASK_STATE_WORKING");
+        task["history"] = json!([{ "messageId": errand().message_id, "role": "ROLE_USER", "parts": [] }]);
+        let is_new = params.get("statusTimestampAfter").is_none_or(Value::is_null);
+        page(if is_new { json!([task]) } else { json!([]) }, "")
+    };
+    let (_, peers) = start(behind, json!([])).await;
+    assert!(matches!(peers.find("north", &errand()).await, Ok(Found::Task(_))));
+}
+
 /// While a peer is put up anew, whoever stands in front of it answers in its place.
 #[tokio::test]
 async fn one_bad_answer_does_not_say_that_there_is_no_list() {

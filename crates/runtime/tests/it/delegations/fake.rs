@@ -69,6 +69,8 @@ pub(super) struct State {
     pub(super) mood: Mood,
     pub(super) keeps_keys: bool,
     pub(super) lists: bool,
+    /// What it got is not in its list yet when that is looked at for the first time.
+    pub(super) lists_late: bool,
     pub(super) polled: bool,
     pub(super) stream: Stream,
     /// How often it was looked at and followed.
@@ -268,10 +270,11 @@ impl Delegate for Fake {
 
     async fn find(&self, _peer: &str, errand: &Errand) -> Result<Found, Trouble> {
         self.reachable()?;
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         // Whoever keeps keys here lists its tasks, too.
         let lists = state.lists || state.keeps_keys;
-        let found = state.tasks.iter().find(|task| lists && task.message_id == errand.message_id);
+        let is_late = std::mem::take(&mut state.lists_late);
+        let found = state.tasks.iter().find(|task| lists && !is_late && task.message_id == errand.message_id);
         Ok(match found {
             // Lists leave out what tasks made.
             Some(task) => {

@@ -488,11 +488,13 @@ async fn interrupt(world: &World, submitted: &SubmitTurnResult) {
 /// The peer cannot be told at once, and then the runtime stops: that it has to be told is in the log.
 #[tokio::test]
 async fn work_is_called_back_after_a_restart_too() {
-    for (kind, mood) in [("the peer is at work", Mood::Well), ("whether the peer got it is not known", Mood::Swallows)]
-    {
+    for (kind, mood, lists_late) in [
+        ("the peer is at work", Mood::Well, false),
+        ("whether the peer got it is not known", Mood::Swallows, false),
+        ("and it is not in the peer's list yet", Mood::Swallows, true),
+    ] {
         let fake = Fake::new(|state| {
-            state.mood = mood;
-            state.keeps_keys = true;
+            (state.mood, state.keeps_keys, state.lists_late) = (mood, true, lists_late);
         });
         let mut world = World::with_peers(boss(), Some(Arc::new(fake.clone()))).await;
         let submitted = world.submit("count").await.unwrap();
