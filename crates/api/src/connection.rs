@@ -94,7 +94,7 @@ impl Connection {
                 () = closing.cancelled(), if open => open = false,
                 refusal = lost(&mut recheck) => return Err(refusal),
                 () = requests.go_on(), if !requests.is_empty() => {}
-                text = incoming.next(), if open && requests.len() < state.limits.in_flight_max => match text {
+                text = incoming.next(), if open && requests.has_room(state.limits.in_flight_max) => match text {
                     // A socket that has closed takes no answers: what still waits for something must not go on to get it.
                     None if self.transport == Transport::WebSocket => break,
                     None => open = false,
