@@ -71,6 +71,8 @@ pub(super) struct State {
     pub(super) lists: bool,
     /// What it got is not in its list yet when that is looked at for the first time.
     pub(super) lists_late: bool,
+    /// Its list cannot tell what it got, whatever it keeps.
+    pub(super) lists_nothing: bool,
     pub(super) polled: bool,
     pub(super) stream: Stream,
     /// How often it was looked at and followed.
@@ -272,7 +274,7 @@ impl Delegate for Fake {
         self.reachable()?;
         let mut state = self.state.lock();
         // Whoever keeps keys here lists its tasks, too.
-        let lists = state.lists || state.keeps_keys;
+        let lists = (state.lists || state.keeps_keys) && !state.lists_nothing;
         let is_late = std::mem::take(&mut state.lists_late);
         let found = state.tasks.iter().find(|task| lists && !is_late && task.message_id == errand.message_id);
         Ok(match found {

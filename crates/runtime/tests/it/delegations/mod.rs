@@ -488,13 +488,15 @@ async fn interrupt(world: &World, submitted: &SubmitTurnResult) {
 /// The peer cannot be told at once, and then the runtime stops: that it has to be told is in the log.
 #[tokio::test]
 async fn work_is_called_back_after_a_restart_too() {
-    for (kind, mood, lists_late) in [
-        ("the peer is at work", Mood::Well, false),
-        ("whether the peer got it is not known", Mood::Swallows, false),
-        ("and it is not in the peer's list yet", Mood::Swallows, true),
+    for (kind, mood, lists_late, lists_nothing) in [
+        ("the peer is at work", Mood::Well, false, false),
+        ("whether the peer got it is not known", Mood::Swallows, false, false),
+        ("and it is not in the peer's list yet", Mood::Swallows, true, false),
+        ("and the peer's list cannot tell", Mood::Swallows, false, true),
     ] {
         let fake = Fake::new(|state| {
-            (state.mood, state.keeps_keys, state.lists_late) = (mood, true, lists_late);
+            (state.mood, state.keeps_keys) = (mood, true);
+            (state.lists_late, state.lists_nothing) = (lists_late, lists_nothing);
         });
         let mut world = World::with_peers(boss(), Some(Arc::new(fake.clone()))).await;
         let submitted = world.submit("count").await.unwrap();
