@@ -28,12 +28,17 @@ pub(super) fn open_env(path: &Path, map_bytes: usize, flags: EnvFlags) -> Result
         #[allow(unsafe_code)]
         let opened = unsafe { options.flags(flags).open(path) };
         match opened {
-            Err(heed::Error::Io(error)) if error.kind() == std::io::ErrorKind::OutOfMemory && size > MAP_BYTES_MIN => {
+            Err(heed::Error::Io(error)) if is_no_room(&error) && size > MAP_BYTES_MIN => {
                 size = (size / 2).max(MAP_BYTES_MIN);
             }
             other => return Ok(other?),
         }
     }
+}
+
+/// Whether the system has no room for so large a map. Under `valgrind`, which gives out addresses itself, that is `EINVAL`.
+fn is_no_room(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::OutOfMemory | std::io::ErrorKind::InvalidInput)
 }
 
 /// A map that reaches beyond its file faults on access, so a short file must be noticed before it is touched.
