@@ -75,6 +75,13 @@ pub(crate) struct StreamTail {
     pub(crate) commits: Vec<Location>,
 }
 
+impl StreamTail {
+    /// Whether it has the stream from its beginning.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.commits.first().is_some_and(|oldest| oldest.first == 1)
+    }
+}
+
 /// The commits of one stretch of the log.
 #[derive(Default)]
 pub(crate) struct Layer {

@@ -15,6 +15,7 @@
 
 mod codec;
 mod env;
+mod rows;
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ use heed::{CommitOrAbort, Database, Env, EnvFlags, RoTxn, RwTxn, WithoutTls};
 
 use self::codec::{decode_head, decode_location, encode_head, encode_location, location_key};
 use self::env::{is_key, open_env, refuse_cut_file};
+use self::rows::Rows;
 use crate::contract::{Direction, Head, Sequence, Snapshot};
 use crate::disk;
 use crate::overlay::{Layer, Location, Reflects, StreamTail};
@@ -244,25 +246,9 @@ impl Index {
     pub(crate) fn write(&self, layer: &Layer) -> Result<(), IndexError> {
         let mut txn = self.env.write_txn()?;
         let (before, mut next_number) = self.state(&txn)?;
-        let mut streams: Vec<_> = layer.streams.iter().collect();
-        // LMDB likes keys in order: neighbours share pages, and a page is copied once however many entries it gets.
-        streams.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        let mut numbered = Vec::with_capacity(streams.len());
-        for (name, tail) in streams {
-            let Some(head) = tail.head else { continue };
-            let known = self.stream(&txn, name)?.map(|entry| entry.number);
-            let number = known.unwrap_or(next_number);
-            next_number = next_number.max(number + 1);
-            self.directory.put(&mut txn, name.as_bytes(), &encode_head(StreamEntry { number, head }))?;
-            numbered.push((number, tail));
-        }
-        self.write_locations(&mut txn, numbered)?;
-        for (key, value) in &layer.index {
-            match value {
-                Some(value) => self.index.put(&mut txn, key, value)?,
-                None => drop(self.index.delete(&mut txn, key)?),
-            }
-        }
+        let streams = self.numbered(&txn, layer, &mut next_number)?;
+        self.write_streams(&mut txn, streams)?;
+        self.write_entries(&mut txn, layer)?;
         for (name, snapshot) in &layer.snapshots {
             let bytes = [&snapshot.sequence.to_le_bytes()[..], &snapshot.bytes].concat();
             self.snapshots.put(&mut txn, name.as_bytes(), &bytes)?;
@@ -272,14 +258,65 @@ impl Index {
         Ok(txn.commit()?)
     }
 
-    fn write_locations(&self, txn: &mut RwTxn<'_>, mut tails: Vec<(u64, &StreamTail)>) -> Result<(), IndexError> {
-        tails.sort_unstable_by_key(|(number, _)| *number);
-        for (number, tail) in tails {
+    /// The layer's streams in the order of their names, each with its number: the one it has, or the next.
+    fn numbered<'l>(
+        &self,
+        txn: &RoTxn<'_>,
+        layer: &'l Layer,
+        next_number: &mut u64,
+    ) -> Result<Vec<Numbered<'l>>, IndexError> {
+        let mut streams: Vec<_> = layer.streams.iter().collect();
+        // LMDB likes keys in order: neighbours share pages, and a page is copied once however many entries it gets.
+        streams.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        let mut numbered = Vec::with_capacity(streams.len());
+        for (name, tail) in streams {
+            let Some(head) = tail.head else { continue };
+            // One that begins in this layer is not here yet: no need to look.
+            let known = if tail.is_whole() { None } else { self.stream(txn, name)?.map(|entry| entry.number) };
+            let number = known.unwrap_or(*next_number);
+            *next_number = (*next_number).max(number + 1);
+            numbered.push(Numbered { name, entry: StreamEntry { number, head }, tail });
+        }
+        Ok(numbered)
+    }
+
+    fn write_streams(&self, txn: &mut RwTxn<'_>, mut streams: Vec<Numbered<'_>>) -> Result<(), IndexError> {
+        let mut rows = Rows::of(&self.directory, txn)?;
+        for Numbered { name, entry, .. } in &streams {
+            rows.put(name.as_bytes(), &encode_head(*entry))?;
+        }
+        drop(rows);
+        streams.sort_unstable_by_key(|stream| stream.entry.number);
+        let mut rows = Rows::of(&self.locations, txn)?;
+        for Numbered { entry, tail, .. } in streams {
             for location in &tail.commits {
-                let key = location_key(number, location.first);
-                self.locations.put(txn, &key, &encode_location(location))?;
+                rows.put(&location_key(entry.number, location.first), &encode_location(location))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The caller's keys. What goes away does so first, so that one cursor can put all the rest.
+    fn write_entries(&self, txn: &mut RwTxn<'_>, layer: &Layer) -> Result<(), IndexError> {
+        for (key, _) in layer.index.iter().filter(|(_, value)| value.is_none()) {
+            self.index.delete(txn, key)?;
+        }
+        let mut rows = Rows::of(&self.index, txn)?;
+        for (key, value) in &layer.index {
+            if let Some(value) = value {
+                rows.put(key, value)?;
             }
         }
         Ok(())
     }
 }
+
+/// A stream of a layer as it is written down.
+struct Numbered<'l> {
+    name: &'l str,
+    entry: StreamEntry,
+    tail: &'l StreamTail,
+}
+
+#[cfg(test)]
+mod tests;
