@@ -302,7 +302,7 @@ impl Index {
             self.index.delete(txn, key)?;
         }
         let mut rows = Rows::of(&self.index, txn)?;
-        for (key, value) in &layer.index {
+        for (key, value) in layer.index.iter() {
             if let Some(value) = value {
                 rows.put(key, value)?;
             }
