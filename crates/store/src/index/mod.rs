@@ -6,24 +6,27 @@
 //! ```text
 //!   meta        "reflects"                         what this index accounts for, and the next stream number
 //!   directory   stream name                     -> stream number, head
-//!   locations   stream number, first sequence   -> position, frame length, number of records      (big endian: ordered)
+//!   locations   stream number, first sequence   -> of each commit: position, frame length, number of records
 //!   index       the caller's key                -> the caller's value
 //!   snapshots   stream name                     -> sequence, bytes
 //! ```
 //!
-//! Streams get a small number so that the key of a location, the most numerous entry by far, is 16 bytes.
+//! Streams get a small number so that the key of a location is 16 bytes, big endian: ordered. A row of locations is of
+//! commits that follow each other, as many of them as one checkpoint has, up to a bound: a stream that many commits went
+//! to has one row for all of them. In version 1 a row was of one commit, which can still be read.
 
 mod codec;
 mod env;
 mod rows;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use bytes::Bytes;
 use heed::types::Bytes as Raw;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, RoTxn, RwTxn, WithoutTls};
 
-use self::codec::{decode_head, decode_location, encode_head, encode_location, location_key};
+use self::codec::{ROW_LOCATIONS_MAX, decode_head, decode_locations, encode_head, encode_locations, location_key};
 use self::env::{is_key, open_env, refuse_cut_file};
 use self::rows::Rows;
 use crate::contract::{Direction, Head, Sequence, Snapshot};
@@ -35,8 +38,9 @@ use crate::segment::{u32_at, u64_at};
 type Table = Database<'static, Raw, Raw>;
 type ReadTxn<'a> = RoTxn<'a, WithoutTls>;
 
-/// The layout above. Another number means: delete and build again.
-const INDEX_VERSION: u32 = 1;
+/// The layout above. A number that is not among those that can be read means: delete and build again.
+const INDEX_VERSION: u32 = 2;
+const READABLE_VERSIONS: RangeInclusive<u32> = 1..=INDEX_VERSION;
 const REFLECTS_KEY: &[u8] = b"reflects";
 const REFLECTS_LEN: usize = 36;
 
@@ -131,7 +135,7 @@ impl Index {
         if bytes.len() != REFLECTS_LEN || crc32c::crc32c(&bytes[..32]) != u32_at(bytes, 32) {
             return Err(IndexError::Malformed("what it reflects is not readable"));
         }
-        if u32_at(bytes, 0) != INDEX_VERSION {
+        if !READABLE_VERSIONS.contains(&u32_at(bytes, 0)) {
             return Err(IndexError::Malformed("it was written by another version"));
         }
         let reflects = Reflects { position: u64_at(bytes, 8), end: u64_at(bytes, 16), crc: u32_at(bytes, 4) };
@@ -211,9 +215,14 @@ impl Index {
         });
         let end = location_key(number, Sequence::MAX);
         let range = (std::ops::Bound::Included(&start[..]), std::ops::Bound::Included(&end[..]));
-        let ahead = self.locations.range(txn, &range)?.map(|entry| decode_location(entry?));
-        let wanted = ahead.filter(|location| location.as_ref().map_or(true, |location| location.last() >= from));
-        wanted.take(max).collect()
+        let mut found = Vec::new();
+        for row in self.locations.range(txn, &range)? {
+            found.extend(decode_locations(row?)?.filter(|location| location.last() >= from).take(max - found.len()));
+            if found.len() == max {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Locations of commits that begin before `before`, newest first, up to `max`.
@@ -226,7 +235,15 @@ impl Index {
     ) -> Result<Vec<Location>, IndexError> {
         let (start, end) = (location_key(number, 0), location_key(number, before));
         let range = (std::ops::Bound::Included(&start[..]), std::ops::Bound::Excluded(&end[..]));
-        self.locations.rev_range(txn, &range)?.take(max).map(|entry| decode_location(entry?)).collect()
+        let mut found = Vec::new();
+        for row in self.locations.rev_range(txn, &range)? {
+            let behind = decode_locations(row?)?.rev().filter(|location| location.first < before);
+            found.extend(behind.take(max - found.len()));
+            if found.len() == max {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Every stream in name order, for comparing two indexes.
@@ -289,8 +306,8 @@ impl Index {
         streams.sort_unstable_by_key(|stream| stream.entry.number);
         let mut rows = Rows::of(&self.locations, txn)?;
         for Numbered { entry, tail, .. } in streams {
-            for location in &tail.commits {
-                rows.put(&location_key(entry.number, location.first), &encode_location(location))?;
+            for commits in tail.commits.chunks(ROW_LOCATIONS_MAX) {
+                rows.put(&location_key(entry.number, commits[0].first), &encode_locations(commits))?;
             }
         }
         Ok(())
