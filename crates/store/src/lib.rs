@@ -4,7 +4,7 @@
 //! agents: records, keys and values are bytes.
 //!
 //! Read in this order: `contract` says what is promised, `frame` and `segment` how a commit lies on disk, `writer` how it
-//! gets there, `publish` who hears of it, `overlay`, `index` and `checkpoint` how it is found again, `recovery` and `tail` what a start does after
+//! gets there, `publish` who hears of it, `overlay`, `entries`, `index` and `checkpoint` how it is found again, `recovery` and `tail` what a start does after
 //! a crash. Deliberately absent: compaction (facts never change), a cache of records (the newest bytes of the log are in
 //! memory, `direct`, and the page cache has older ones), and any way to skip the sync.
 
@@ -29,6 +29,7 @@ mod writer;
 mod zeros;
 
 mod checkpoint;
+mod entries;
 mod index;
 mod overlay;
 mod reads;

@@ -11,14 +11,13 @@
 //! the one further left is newer and wins. A reader that needs one moment for several entries opens its LMDB transaction
 //! while it still holds the lock on the layers.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
 use crate::contract::{Direction, Head, IndexChange, Position, Sequence, Snapshot};
+use crate::entries::Entries;
 use crate::frame::FrameHeader;
 use crate::index::Index;
 use crate::scan::{Entry, KeyRange, merge};
@@ -75,12 +74,19 @@ pub(crate) struct StreamTail {
     pub(crate) commits: Vec<Location>,
 }
 
+impl StreamTail {
+    /// Whether it has the stream from its beginning.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.commits.first().is_some_and(|oldest| oldest.first == 1)
+    }
+}
+
 /// The commits of one stretch of the log.
 #[derive(Default)]
 pub(crate) struct Layer {
     pub(crate) streams: FxHashMap<Arc<str>, StreamTail>,
     /// `None` marks a deleted key, so that an older value further right stays hidden.
-    pub(crate) index: BTreeMap<Bytes, Option<Bytes>>,
+    pub(crate) index: Entries,
     pub(crate) snapshots: FxHashMap<Arc<str>, Snapshot>,
     pub(crate) reflects: Reflects,
     pub(crate) commits: u64,
@@ -105,14 +111,14 @@ impl Layer {
         self.log_bytes += u64::from(commit.location.frame_len);
         self.commits += 1;
         self.reflects = commit.reflects;
-        for change in changes {
+        for (place, change) in changes.into_iter().enumerate() {
             let (key, value) = match change {
                 IndexChange::Put { key, value } => (key, Some(value)),
                 IndexChange::Delete { key } => (key, None),
             };
             // Counted as if nothing was replaced: an upper bound is what a limit needs.
             self.bytes += ENTRY_COST + key.len() + value.as_ref().map_or(0, Bytes::len);
-            self.index.insert(key, value);
+            self.index.insert(place, (key, value));
         }
     }
 
@@ -137,8 +143,7 @@ impl Layer {
     }
 
     fn range(&self, range: &KeyRange, direction: Direction) -> Box<dyn Iterator<Item = Entry> + '_> {
-        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = range.as_slices();
-        let entries = self.index.range::<[u8], _>(bounds).map(|(key, value)| (key.clone(), value.clone()));
+        let entries = self.index.range(range.as_slices()).cloned();
         match direction {
             Direction::Forward => Box::new(entries),
             Direction::Backward => Box::new(entries.rev()),

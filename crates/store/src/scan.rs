@@ -36,7 +36,7 @@ impl KeyRange {
         (!range.is_empty()).then_some(range)
     }
 
-    /// The borrowed form that `BTreeMap` and LMDB both take.
+    /// The borrowed form that both the overlay and LMDB take.
     pub(crate) fn as_slices(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         (self.lower.as_ref().map(|key| &**key), self.upper.as_ref().map(|key| &**key))
     }

@@ -7,6 +7,8 @@ use crate::segment::{u32_at, u64_at};
 
 const HEAD_LEN: usize = 56;
 const LOCATION_LEN: usize = 16;
+/// Commits whose locations share a row: the row fits its page, next to others.
+pub(super) const ROW_LOCATIONS_MAX: usize = 64;
 
 pub(super) fn location_key(number: u64, first: Sequence) -> [u8; 16] {
     let mut key = [0; 16];
@@ -15,26 +17,34 @@ pub(super) fn location_key(number: u64, first: Sequence) -> [u8; 16] {
     key
 }
 
-pub(super) fn encode_location(location: &Location) -> [u8; LOCATION_LEN] {
-    let mut bytes = [0; LOCATION_LEN];
-    bytes[..8].copy_from_slice(&location.position.to_le_bytes());
-    bytes[8..12].copy_from_slice(&location.frame_len.to_le_bytes());
-    bytes[12..].copy_from_slice(&location.count.to_le_bytes());
+/// The value of commits that follow each other in one stream; its key is that of the first. Not empty.
+pub(super) fn encode_locations(locations: &[Location]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(locations.len() * LOCATION_LEN);
+    for location in locations {
+        bytes.extend_from_slice(&location.position.to_le_bytes());
+        bytes.extend_from_slice(&location.frame_len.to_le_bytes());
+        bytes.extend_from_slice(&location.count.to_le_bytes());
+    }
     bytes
 }
 
-pub(super) fn decode_location((key, value): (&[u8], &[u8])) -> Result<Location, IndexError> {
-    if key.len() != 16 || value.len() != LOCATION_LEN || u32_at(value, 12) == 0 {
+pub(super) fn decode_locations(
+    (key, value): (&[u8], &[u8]),
+) -> Result<impl DoubleEndedIterator<Item = Location>, IndexError> {
+    let mut first = [0; 8];
+    let whole = key.len() == 16 && !value.is_empty() && value.len().is_multiple_of(LOCATION_LEN);
+    if !whole || value.chunks(LOCATION_LEN).any(|bytes| u32_at(bytes, 12) == 0) {
         return Err(IndexError::Malformed("a location is not readable"));
     }
-    let mut first = [0; 8];
     first.copy_from_slice(&key[8..]);
-    Ok(Location {
-        first: u64::from_be_bytes(first),
-        count: u32_at(value, 12),
-        position: u64_at(value, 0),
-        frame_len: u32_at(value, 8),
-    })
+    let mut next = u64::from_be_bytes(first);
+    let decode = |bytes: &[u8]| {
+        let (position, frame_len, count) = (u64_at(bytes, 0), u32_at(bytes, 8), u32_at(bytes, 12));
+        let first = next;
+        next = next.saturating_add(u64::from(count));
+        Location { first, count, position, frame_len }
+    };
+    Ok(value.chunks(LOCATION_LEN).map(decode).collect::<Vec<_>>().into_iter())
 }
 
 pub(super) fn encode_head(entry: StreamEntry) -> [u8; HEAD_LEN] {

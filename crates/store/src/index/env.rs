@@ -1,4 +1,4 @@
-//! Opening LMDB: the one place with `unsafe`, and the checks that keep it sound.
+//! Opening LMDB: the `unsafe` that comes with a memory map, and the checks that keep it sound.
 
 use std::path::Path;
 

@@ -6,24 +6,29 @@
 //! ```text
 //!   meta        "reflects"                         what this index accounts for, and the next stream number
 //!   directory   stream name                     -> stream number, head
-//!   locations   stream number, first sequence   -> position, frame length, number of records      (big endian: ordered)
+//!   locations   stream number, first sequence   -> of each commit: position, frame length, number of records
 //!   index       the caller's key                -> the caller's value
 //!   snapshots   stream name                     -> sequence, bytes
 //! ```
 //!
-//! Streams get a small number so that the key of a location, the most numerous entry by far, is 16 bytes.
+//! Streams get a small number so that the key of a location is 16 bytes, big endian: ordered. A row of locations is of
+//! commits that follow each other, as many of them as one checkpoint has, up to a bound: a stream that many commits went
+//! to has one row for all of them. In version 1 a row was of one commit, which can still be read.
 
 mod codec;
 mod env;
+mod rows;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use bytes::Bytes;
 use heed::types::Bytes as Raw;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, RoTxn, RwTxn, WithoutTls};
 
-use self::codec::{decode_head, decode_location, encode_head, encode_location, location_key};
+use self::codec::{ROW_LOCATIONS_MAX, decode_head, decode_locations, encode_head, encode_locations, location_key};
 use self::env::{is_key, open_env, refuse_cut_file};
+use self::rows::Rows;
 use crate::contract::{Direction, Head, Sequence, Snapshot};
 use crate::disk;
 use crate::overlay::{Layer, Location, Reflects, StreamTail};
@@ -33,8 +38,9 @@ use crate::segment::{u32_at, u64_at};
 type Table = Database<'static, Raw, Raw>;
 type ReadTxn<'a> = RoTxn<'a, WithoutTls>;
 
-/// The layout above. Another number means: delete and build again.
-const INDEX_VERSION: u32 = 1;
+/// The layout above. A number that is not among those that can be read means: delete and build again.
+const INDEX_VERSION: u32 = 2;
+const READABLE_VERSIONS: RangeInclusive<u32> = 1..=INDEX_VERSION;
 const REFLECTS_KEY: &[u8] = b"reflects";
 const REFLECTS_LEN: usize = 36;
 
@@ -129,7 +135,7 @@ impl Index {
         if bytes.len() != REFLECTS_LEN || crc32c::crc32c(&bytes[..32]) != u32_at(bytes, 32) {
             return Err(IndexError::Malformed("what it reflects is not readable"));
         }
-        if u32_at(bytes, 0) != INDEX_VERSION {
+        if !READABLE_VERSIONS.contains(&u32_at(bytes, 0)) {
             return Err(IndexError::Malformed("it was written by another version"));
         }
         let reflects = Reflects { position: u64_at(bytes, 8), end: u64_at(bytes, 16), crc: u32_at(bytes, 4) };
@@ -209,9 +215,14 @@ impl Index {
         });
         let end = location_key(number, Sequence::MAX);
         let range = (std::ops::Bound::Included(&start[..]), std::ops::Bound::Included(&end[..]));
-        let ahead = self.locations.range(txn, &range)?.map(|entry| decode_location(entry?));
-        let wanted = ahead.filter(|location| location.as_ref().map_or(true, |location| location.last() >= from));
-        wanted.take(max).collect()
+        let mut found = Vec::new();
+        for row in self.locations.range(txn, &range)? {
+            found.extend(decode_locations(row?)?.filter(|location| location.last() >= from).take(max - found.len()));
+            if found.len() == max {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Locations of commits that begin before `before`, newest first, up to `max`.
@@ -224,7 +235,15 @@ impl Index {
     ) -> Result<Vec<Location>, IndexError> {
         let (start, end) = (location_key(number, 0), location_key(number, before));
         let range = (std::ops::Bound::Included(&start[..]), std::ops::Bound::Excluded(&end[..]));
-        self.locations.rev_range(txn, &range)?.take(max).map(|entry| decode_location(entry?)).collect()
+        let mut found = Vec::new();
+        for row in self.locations.rev_range(txn, &range)? {
+            let behind = decode_locations(row?)?.rev().filter(|location| location.first < before);
+            found.extend(behind.take(max - found.len()));
+            if found.len() == max {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Every stream in name order, for comparing two indexes.
@@ -244,25 +263,9 @@ impl Index {
     pub(crate) fn write(&self, layer: &Layer) -> Result<(), IndexError> {
         let mut txn = self.env.write_txn()?;
         let (before, mut next_number) = self.state(&txn)?;
-        let mut streams: Vec<_> = layer.streams.iter().collect();
-        // LMDB likes keys in order: neighbours share pages, and a page is copied once however many entries it gets.
-        streams.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        let mut numbered = Vec::with_capacity(streams.len());
-        for (name, tail) in streams {
-            let Some(head) = tail.head else { continue };
-            let known = self.stream(&txn, name)?.map(|entry| entry.number);
-            let number = known.unwrap_or(next_number);
-            next_number = next_number.max(number + 1);
-            self.directory.put(&mut txn, name.as_bytes(), &encode_head(StreamEntry { number, head }))?;
-            numbered.push((number, tail));
-        }
-        self.write_locations(&mut txn, numbered)?;
-        for (key, value) in &layer.index {
-            match value {
-                Some(value) => self.index.put(&mut txn, key, value)?,
-                None => drop(self.index.delete(&mut txn, key)?),
-            }
-        }
+        let streams = self.numbered(&txn, layer, &mut next_number)?;
+        self.write_streams(&mut txn, streams)?;
+        self.write_entries(&mut txn, layer)?;
         for (name, snapshot) in &layer.snapshots {
             let bytes = [&snapshot.sequence.to_le_bytes()[..], &snapshot.bytes].concat();
             self.snapshots.put(&mut txn, name.as_bytes(), &bytes)?;
@@ -272,14 +275,65 @@ impl Index {
         Ok(txn.commit()?)
     }
 
-    fn write_locations(&self, txn: &mut RwTxn<'_>, mut tails: Vec<(u64, &StreamTail)>) -> Result<(), IndexError> {
-        tails.sort_unstable_by_key(|(number, _)| *number);
-        for (number, tail) in tails {
-            for location in &tail.commits {
-                let key = location_key(number, location.first);
-                self.locations.put(txn, &key, &encode_location(location))?;
+    /// The layer's streams in the order of their names, each with its number: the one it has, or the next.
+    fn numbered<'l>(
+        &self,
+        txn: &RoTxn<'_>,
+        layer: &'l Layer,
+        next_number: &mut u64,
+    ) -> Result<Vec<Numbered<'l>>, IndexError> {
+        let mut streams: Vec<_> = layer.streams.iter().collect();
+        // LMDB likes keys in order: neighbours share pages, and a page is copied once however many entries it gets.
+        streams.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        let mut numbered = Vec::with_capacity(streams.len());
+        for (name, tail) in streams {
+            let Some(head) = tail.head else { continue };
+            // One that begins in this layer is not here yet: no need to look.
+            let known = if tail.is_whole() { None } else { self.stream(txn, name)?.map(|entry| entry.number) };
+            let number = known.unwrap_or(*next_number);
+            *next_number = (*next_number).max(number + 1);
+            numbered.push(Numbered { name, entry: StreamEntry { number, head }, tail });
+        }
+        Ok(numbered)
+    }
+
+    fn write_streams(&self, txn: &mut RwTxn<'_>, mut streams: Vec<Numbered<'_>>) -> Result<(), IndexError> {
+        let mut rows = Rows::of(&self.directory, txn)?;
+        for Numbered { name, entry, .. } in &streams {
+            rows.put(name.as_bytes(), &encode_head(*entry))?;
+        }
+        drop(rows);
+        streams.sort_unstable_by_key(|stream| stream.entry.number);
+        let mut rows = Rows::of(&self.locations, txn)?;
+        for Numbered { entry, tail, .. } in streams {
+            for commits in tail.commits.chunks(ROW_LOCATIONS_MAX) {
+                rows.put(&location_key(entry.number, commits[0].first), &encode_locations(commits))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The caller's keys. What goes away does so first, so that one cursor can put all the rest.
+    fn write_entries(&self, txn: &mut RwTxn<'_>, layer: &Layer) -> Result<(), IndexError> {
+        for (key, _) in layer.index.iter().filter(|(_, value)| value.is_none()) {
+            self.index.delete(txn, key)?;
+        }
+        let mut rows = Rows::of(&self.index, txn)?;
+        for (key, value) in layer.index.iter() {
+            if let Some(value) = value {
+                rows.put(key, value)?;
             }
         }
         Ok(())
     }
 }
+
+/// A stream of a layer as it is written down.
+struct Numbered<'l> {
+    name: &'l str,
+    entry: StreamEntry,
+    tail: &'l StreamTail,
+}
+
+#[cfg(test)]
+mod tests;
