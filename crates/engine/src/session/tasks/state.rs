@@ -179,6 +179,11 @@ impl Tasks {
         self.tasks.get(task_id).map(|task| &**task)
     }
 
+    /// A task as it stands now. Whoever holds on to it makes the next change of it a copy.
+    pub(super) fn shared(&self, task_id: &TaskId) -> Option<Arc<Task>> {
+        self.tasks.get(task_id).cloned()
+    }
+
     pub(super) fn get_mut(&mut self, task_id: &TaskId) -> Option<&mut Task> {
         self.tasks.get_mut(task_id).map(Arc::make_mut)
     }
