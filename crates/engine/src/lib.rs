@@ -11,6 +11,7 @@
 
 mod context;
 mod digest;
+mod few;
 mod key;
 mod size;
 

@@ -28,9 +28,23 @@ pub(super) enum Fault {
 
 /// How many parts there are, and the first that is none.
 pub(super) fn look_at(parts: &Parts) -> (usize, Option<(usize, Fault)>) {
+    if is_one_plain_text(parts.as_json()) {
+        return (1, None);
+    }
     // Almost always they are what they should be, and one reading of the whole list is enough to know.
     serde_json::from_str(parts.as_json()).map_or_else(|_| look_closely(parts), |AllFine(count)| (count, None))
 }
+
+/// Whether a list, which was read as one already, is a single text as most messages are, told by its bytes: what stands between the
+/// quotes holds no quote and nothing escaped, so it ends where the list does, and every reader can read it.
+fn is_one_plain_text(list: &str) -> bool {
+    let text = PLAIN_TEXT.iter().find_map(|start| list.strip_prefix(start)?.strip_suffix(r#""}]"#));
+    // All of it is looked at, as that goes many bytes at a time.
+    text.is_some_and(|text| !text.bytes().fold(false, |found, byte| found | (byte == b'"') | (byte == b'\\')))
+}
+
+/// How such a list begins.
+const PLAIN_TEXT: [&str; 2] = [r#"[{"type":"text","text":""#, r#"[{"text":""#];
 
 fn look_closely(parts: &Parts) -> (usize, Option<(usize, Fault)>) {
     // It was read as a list.
@@ -248,6 +262,36 @@ mod tests {
 
     /// How deep serde_json reads.
     const DEPTH: usize = 128;
+
+    /// Any list that begins or ends like a single text, and those that are one.
+    #[test]
+    fn only_a_single_text_is_told_by_its_bytes() {
+        let texts = [
+            "",
+            "a",
+            "ü \u{1f600}",
+            r#"\""#,
+            r"\\",
+            r"\ud800",
+            r#"a","b":"c"#,
+            r#"a"},{"text":"b"#,
+            r#"a","url":"b"#,
+            r#"a":"b"#,
+        ];
+        let mut plain = 0;
+        for start in PLAIN_TEXT.into_iter().chain([r#"[{"url":""#, r#"[{"type":"data","text":""#, r#"[ {"text":""#]) {
+            for list in texts.iter().flat_map(|text| [r#""}]"#, r#"" }]"#].map(|end| format!("{start}{text}{end}"))) {
+                let Ok(list) = serde_json::value::RawValue::from_string(list) else { continue };
+                let mut json = serde_json::Deserializer::from_str(list.get());
+                let parts = Parts::from_text(&mut json).unwrap();
+                if is_one_plain_text(parts.as_json()) {
+                    plain += 1;
+                    assert!(matches!(look_closely(&parts), (1, None)), "{}", list.get());
+                }
+            }
+        }
+        assert_eq!(plain, 6, "three texts in two forms");
+    }
 
     #[test]
     fn a_look_at_all_says_what_a_look_at_each_says() {

@@ -190,6 +190,9 @@ pub fn apply_commit(state: &mut SessionState, events: &[Event]) -> Vec<IndexChan
     commit.end(state, events)
 }
 
+/// Room for the changes of most commits.
+const CHANGES: usize = 12;
+
 /// A commit that is being applied, in one or several parts.
 ///
 /// A commit is the unit: what is put and deleted within it is not written, and a key of an account can be made although
@@ -235,8 +238,8 @@ impl CommitFold {
     /// What the whole commit, which is `events`, changes in the index.
     pub fn end(self, state: &SessionState, events: &[Event]) -> Vec<IndexChange> {
         let Some(shell) = &state.shell else { return Vec::new() };
-        let mut changes = Vec::new();
-        self.tasks.end(&state.tasks, shell, &mut changes);
+        let mut changes = Vec::with_capacity(CHANGES);
+        self.tasks.end(&state.tasks, shell, events, &mut changes);
         self.jobs.end(&state.jobs, shell, &mut changes);
         self.subagents.end(&state.subagents, shell, &mut changes);
         self.inbound.end(&state.inbound, shell, &mut changes);
@@ -248,10 +251,10 @@ impl CommitFold {
             let key = keys::timer(&shell.timer(due, TimerKind::Action, action_id.as_str()));
             changes.push(IndexChange::Delete { key });
         }
-        let key = keys::unfinished(&shell.account, &shell.session_id);
+        let key = || keys::unfinished(&shell.account, &shell.session_id);
         match (self.unfinished_before, state.unfinished()) {
-            (false, true) => changes.push(IndexChange::Put { key, value: Vec::new() }),
-            (true, false) => changes.push(IndexChange::Delete { key }),
+            (false, true) => changes.push(IndexChange::Put { key: key(), value: Vec::new() }),
+            (true, false) => changes.push(IndexChange::Delete { key: key() }),
             _ => {}
         }
         changes
@@ -272,11 +275,11 @@ fn timer_due(required: &ActionRequired) -> Option<Timestamp> {
 
 fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
     let account = shell.account.as_str();
-    let session_id = shell.session_id.clone();
+    let session_id = || shell.session_id.clone();
     match &event.fact {
         Fact::SessionCreated(_) | Fact::SessionUpdated(_) => {
             let row = SessionRow {
-                session_id,
+                session_id: session_id(),
                 title: shell.title.clone(),
                 agent: shell.agent.clone(),
                 created_by: shell.created_by.clone(),
@@ -286,7 +289,8 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
         }
         Fact::ActionRequired(fact) => {
             let Some(action_id) = &event.scope.action_id else { return };
-            let row = ActionRow { session_id, decision: None, resolved_by: None, source: None, sequence: None };
+            let row =
+                ActionRow { session_id: session_id(), decision: None, resolved_by: None, source: None, sequence: None };
             put(changes, keys::action(account, action_id), &row);
             if let Some(due) = timer_due(fact) {
                 let key = keys::timer(&shell.timer(due, TimerKind::Action, action_id.as_str()));
@@ -296,7 +300,7 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
         Fact::ActionResolved(fact) => {
             let Some(action_id) = &event.scope.action_id else { return };
             let row = ActionRow {
-                session_id,
+                session_id: session_id(),
                 decision: Some(fact.decision.clone()),
                 resolved_by: Some(fact.resolved_by.clone()),
                 source: Some(fact.source),
@@ -306,7 +310,7 @@ fn rows_of(event: &Event, shell: &Shell, changes: &mut Vec<IndexChange>) {
         }
         Fact::TurnCompleted(_) | Fact::TurnFailed(_) => {
             let Some(turn_id) = &event.scope.turn_id else { return };
-            let key = keys::turn(account, &session_id, turn_id);
+            let key = keys::turn(account, &shell.session_id, turn_id);
             changes.push(IndexChange::Put { key, value: Vec::new() });
         }
         Fact::CommandAccepted(fact) => changes.push(idempotency_row(account, fact)),

@@ -178,7 +178,9 @@ pub(super) struct RowDiff(Vec<ThreadReadModel>);
 impl RowDiff {
     /// An event was applied.
     pub(super) fn saw(&mut self, resting: &Resting) {
-        self.0.extend_from_slice(&resting.left.0);
+        if !resting.left.0.is_empty() {
+            self.0.extend_from_slice(&resting.left.0);
+        }
     }
 
     pub(super) fn end(self, shell: &Shell, changes: &mut Vec<IndexChange>) {

@@ -93,7 +93,7 @@ impl Runtime {
             let row = row.filter(|row| said.is_for(row)).ok_or_else(Refusal::not_found)?;
             return self.go_on(caller, &said, row, accept).await.map(Received::from);
         }
-        self.begin_task(caller, &said, accept).await
+        self.begin_task(caller, said, accept).await
     }
 
     async fn go_on(
@@ -139,7 +139,7 @@ impl Runtime {
         outcome.map(|(output, _)| output)
     }
 
-    async fn begin_task(&self, caller: &Caller, said: &PeerMessage, mut accept: Accept) -> Result<Received, Refusal> {
+    async fn begin_task(&self, caller: &Caller, said: PeerMessage, mut accept: Accept) -> Result<Received, Refusal> {
         let agent = self.resolve_agent(said.agent.as_deref())?;
         let channel_id = self.peer_channel(caller, said.native_protocol).await?;
         self.hear_derived(&(caller.account.clone(), channel_id.clone()), Some(caller.transport));
@@ -154,7 +154,7 @@ impl Runtime {
             if !said.is_for(&row) {
                 return Err(Refusal::new(ErrorCode::Conflict, "this task id is in use with another agent"));
             }
-            return self.go_on(caller, said, row, accept).await.map(Received::from);
+            return self.go_on(caller, &said, row, accept).await.map(Received::from);
         }
         let known = match &said.context_id {
             Some(context_id) => self.inbound_context(caller, protocol, context_id).await?,
@@ -220,7 +220,7 @@ impl Ids {
         &self,
         state: &SessionState,
         session_id: &SessionId,
-        said: &PeerMessage,
+        said: PeerMessage,
         agent: &str,
         channel_id: &ChannelId,
         context: &mut Context<'_>,
@@ -232,12 +232,12 @@ impl Ids {
             remote_context_id: &self.context,
             delivery: said.delivery,
             agent,
-            input: &said.input,
-            message: &said.message,
+            input: said.input,
+            message: said.message,
             metadata: &said.metadata,
             push: self.push.as_ref().map(|(task_id, configs)| (task_id, &configs[..])),
         };
-        let decided = begin_inbound(state, session_id, &incoming, context)?;
+        let decided = begin_inbound(state, session_id, incoming, context)?;
         Ok(decided.map(|received| PeerMessageAccepted {
             session_id: received.session_id,
             task_id: received.task_id,

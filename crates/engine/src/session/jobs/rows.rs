@@ -167,6 +167,10 @@ impl RowDiff {
     }
 
     pub(in super::super) fn end(self, jobs: &Jobs, shell: &Shell, changes: &mut Vec<IndexChange>) {
+        // Most commits are of sessions without either.
+        if self.jobs.is_empty() && self.schedules.is_empty() {
+            return;
+        }
         let account = shell.account.as_str();
         let (mut before, mut after) = (Waiting::new(), Waiting::new());
         self.before.iter().for_each(|job| waiting(job, shell, &mut before));

@@ -110,7 +110,7 @@ fn create(tasks: &mut Tasks, task_id: &TaskId, scope: &Scope, fact: &TaskCreated
         created_sequence: sequence,
         sequence,
     };
-    *tasks.counts.entry(fact.status).or_default() += 1;
+    stands(tasks, fact.status);
     insert(tasks, row);
     if let Some(parent) = &fact.parent_task_id {
         graph::adopt(tasks, parent, task_id);
@@ -355,12 +355,20 @@ fn set_status(tasks: &mut Tasks, task_id: &TaskId, status: TaskStatus, at: Times
             tasks.counts.remove(&before);
         }
     }
-    *tasks.counts.entry(status).or_default() += 1;
+    stands(tasks, status);
     graph::mark_cancelled(tasks, task_id);
     match (is_open(before), is_open(status)) {
         (true, false) => end(tasks, task_id, at),
         (false, true) => reopen(tasks, task_id),
         _ => {}
+    }
+}
+
+/// One task more stands somewhere.
+fn stands(tasks: &mut Tasks, status: TaskStatus) {
+    match tasks.counts.get_mut(&status) {
+        Some(count) => *count += 1,
+        None => drop(tasks.counts.insert(status, 1)),
     }
 }
 

@@ -13,7 +13,8 @@ use super::state::{Since, Tasks};
 /// Applies a change of an edge. Edges are recorded in one direction only: parents and blockers stand on the left.
 pub(super) fn apply_edge(tasks: &mut Tasks, scope: &Scope, fact: &TaskDependencyUpdated, at: Timestamp) {
     let edge = &fact.edge;
-    let to: Option<TaskId> = edge.to.parse().ok();
+    let joins_tasks = matches!(edge.relationship, Relationship::Blocks | Relationship::Parent);
+    let to: Option<TaskId> = if joins_tasks { edge.to.parse().ok() } else { None };
     match (edge.relationship, fact.change, to) {
         (Relationship::Blocks, EdgeChange::Added, Some(to)) => {
             count(tasks, &edge.from, &to, true);

@@ -18,6 +18,10 @@ pub(in super::super) fn artifacts_produced(
     context: &mut Context<'_>,
     events: &mut Vec<NewEvent>,
 ) {
+    // Most answers leave nothing behind.
+    if !events.iter().any(|event| matches!(event.fact, Fact::ArtifactChanged(_))) {
+        return;
+    }
     // Almost no turn is of a task.
     let (Some(task_id), Some(shell)) = (state.tasks.turns.get(turn_id).cloned(), &state.shell) else { return };
     let mut produced = Vec::new();

@@ -1,15 +1,18 @@
 //! The index rows of tasks. What a task puts into the index is a function of the task alone; a commit writes the difference
 //! between before and after.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use factum_model::events::EdgeChange;
-use factum_model::id::{SessionId, TaskId};
+use factum_model::id::{RunId, SessionId, TaskId};
 use factum_model::task::*;
 use factum_model::{Event, Fact, Timestamp};
 use serde::Serialize;
 
 use super::state::{Spilled, Task, Tasks};
+use crate::few::FewMap;
 use crate::key::{IndexChange, Key, row_bytes};
 use crate::session::index::{TimerKind, keys as session_keys};
 use crate::session::owners::is_of_turn;
@@ -72,28 +75,24 @@ pub mod keys {
 
 /// What a commit changes in the index.
 pub(in super::super) struct RowDiff {
-    before: Option<Tasks>,
-    touched: BTreeSet<TaskId>,
+    before: FewMap<TaskId, Arc<Task>>,
+    /// Tasks that may have changed; each may be named more than once.
+    touched: Vec<TaskId>,
     /// Tasks as they were when they came back.
     recalled: BTreeMap<TaskId, Task>,
     /// Tasks as they were when they left the state.
-    left: BTreeMap<TaskId, std::sync::Arc<Task>>,
+    left: BTreeMap<TaskId, Arc<Task>>,
     attempts: Vec<(TaskId, Attempt)>,
-    /// The last word on each edge.
-    edges: BTreeMap<(TaskId, Relationship, String), (EdgeChange, Edge)>,
-    runs: BTreeSet<factum_model::id::RunId>,
 }
 
 impl RowDiff {
     pub(in super::super) fn begin(tasks: &Tasks) -> Self {
         Self {
-            before: (!tasks.is_empty()).then(|| tasks.clone()),
-            touched: BTreeSet::new(),
+            before: tasks.tasks.clone(),
+            touched: Vec::new(),
             recalled: BTreeMap::new(),
             left: BTreeMap::new(),
             attempts: Vec::new(),
-            edges: BTreeMap::new(),
-            runs: BTreeSet::new(),
         }
     }
 
@@ -101,29 +100,16 @@ impl RowDiff {
     pub(in super::super) fn saw(&mut self, tasks: &Tasks, event: &Event) {
         self.saw_spilled(tasks);
         let Some(task_id) = event.scope.task_id.as_ref().filter(|_| !is_of_turn(&event.scope, &event.fact)) else {
-            let heard = tasks.of_turn(event.scope.turn_id.as_ref());
-            return self.touched.extend(heard.map(|task| task.row.task_id.clone()));
-        };
-        self.touched.insert(task_id.clone());
-        match &event.fact {
-            Fact::TaskCreated(fact) => {
-                if let Some(parent) = &fact.parent_task_id {
-                    self.touched.insert(parent.clone());
-                    let edge = Edge {
-                        from: parent.clone(),
-                        to: task_id.as_str().to_owned(),
-                        relationship: Relationship::Parent,
-                        status: EdgeStatus::Active,
-                        reason: None,
-                        created_at: event.timestamp,
-                        updated_at: event.timestamp,
-                    };
-                    self.saw_edge(EdgeChange::Added, &edge);
-                }
+            if let Some(heard) = tasks.of_turn(event.scope.turn_id.as_ref()) {
+                self.touch(&heard.row.task_id);
             }
+            return;
+        };
+        self.touch(task_id);
+        match &event.fact {
+            Fact::TaskCreated(fact) => fact.parent_task_id.iter().for_each(|parent| self.touch(parent)),
             Fact::TaskDependencyUpdated(fact) => {
-                self.touched.insert(fact.edge.from.clone());
-                self.saw_edge(fact.change, &fact.edge);
+                self.touch(&fact.edge.from);
                 if fact.edge.relationship == Relationship::Parent {
                     // The root of everything below changed.
                     self.touched.extend(super::graph::subtree(tasks, task_id));
@@ -133,8 +119,14 @@ impl RowDiff {
             Fact::TaskRecalled(fact) => {
                 self.recalled.entry(task_id.clone()).or_insert_with(|| Task::at_rest(fact.record.clone()));
             }
-            Fact::TaskAttemptStarted(_) => self.runs.extend(event.scope.run_id.clone()),
             _ => {}
+        }
+    }
+
+    /// Facts about one task mostly follow each other.
+    fn touch(&mut self, task_id: &TaskId) {
+        if self.touched.last() != Some(task_id) {
+            self.touched.push(task_id.clone());
         }
     }
 
@@ -149,14 +141,18 @@ impl RowDiff {
         }
     }
 
-    fn saw_edge(&mut self, change: EdgeChange, edge: &Edge) {
-        let key = (edge.from.clone(), edge.relationship, edge.to.clone());
-        self.edges.insert(key, (change, edge.clone()));
-    }
-
-    pub(in super::super) fn end(self, tasks: &Tasks, shell: &Shell, changes: &mut Vec<IndexChange>) {
+    /// Behind all events of the commit, which are `events`.
+    pub(in super::super) fn end(
+        mut self,
+        tasks: &Tasks,
+        shell: &Shell,
+        events: &[Event],
+        changes: &mut Vec<IndexChange>,
+    ) {
+        self.touched.sort_unstable();
+        self.touched.dedup();
         for task_id in &self.touched {
-            let before = self.before.as_ref().and_then(|before| before.get(task_id));
+            let before = self.before.get(task_id).map(|task| &**task);
             let before = before.or_else(|| self.recalled.get(task_id));
             let after = tasks.get(task_id).or_else(|| self.left.get(task_id).map(|task| &**task));
             let before = before.map(|task| rows(task, shell)).unwrap_or_default();
@@ -166,19 +162,65 @@ impl RowDiff {
         for (task_id, attempt) in &self.attempts {
             put(changes, keys::attempt(account, task_id, attempt.attempt_count), attempt);
         }
-        for run_id in &self.runs {
+        let runs: BTreeSet<&RunId> = about_tasks(events).filter_map(begun_run).collect();
+        for run_id in runs {
             put(changes, worker_keys::run(account, run_id), &RunRow { session_id: shell.session_id.clone() });
         }
-        for (change, edge) in self.edges.values() {
-            edge_rows(account, *change, edge, changes);
+        for (change, edge) in changed_edges(events) {
+            edge_rows(account, change, &edge, changes);
         }
     }
 }
 
+fn about_tasks(events: &[Event]) -> impl DoubleEndedIterator<Item = &Event> {
+    events.iter().filter(|event| event.scope.task_id.is_some())
+}
+
+/// The run of a task that this fact begins.
+fn begun_run(event: &Event) -> Option<&RunId> {
+    event.scope.run_id.as_ref().filter(|_| matches!(event.fact, Fact::TaskAttemptStarted(_)))
+}
+
+/// The last word on each edge that changed, in the order of the edges.
+fn changed_edges(events: &[Event]) -> Vec<(EdgeChange, Cow<'_, Edge>)> {
+    let mut edges: Vec<_> = about_tasks(events).rev().filter_map(changed_edge).collect();
+    fn key<'a>((_, edge): &'a (EdgeChange, Cow<'_, Edge>)) -> (&'a TaskId, Relationship, &'a str) {
+        (&edge.from, edge.relationship, &edge.to)
+    }
+    // Stable, so that the last of those about one edge stands first.
+    edges.sort_by(|one, other| key(one).cmp(&key(other)));
+    edges.dedup_by(|older, newer| key(older) == key(newer));
+    edges
+}
+
+/// The edge that a fact of a task changes.
+fn changed_edge(event: &Event) -> Option<(EdgeChange, Cow<'_, Edge>)> {
+    match &event.fact {
+        Fact::TaskCreated(fact) => {
+            let edge = Edge {
+                from: fact.parent_task_id.clone()?,
+                to: event.scope.task_id.as_ref()?.as_str().to_owned(),
+                relationship: Relationship::Parent,
+                status: EdgeStatus::Active,
+                reason: None,
+                created_at: event.timestamp,
+                updated_at: event.timestamp,
+            };
+            Some((EdgeChange::Added, Cow::Owned(edge)))
+        }
+        Fact::TaskDependencyUpdated(fact) => Some((fact.change, Cow::Borrowed(&fact.edge))),
+        _ => None,
+    }
+}
+
+/// How many rows a task has that nothing is due for.
+const ROWS: usize = 5;
+
 /// Everything a task has in the index while it stands as it does.
 pub(super) fn rows(task: &Task, shell: &Shell) -> Vec<(Vec<u8>, Vec<u8>)> {
     let (row, account) = (&task.row, shell.account.as_str());
-    let mut rows = vec![(keys::task(account, &row.task_id), row_bytes(row))];
+    let mut rows = Vec::with_capacity(ROWS);
+    rows.push((keys::task(account, &row.task_id), row_bytes(row)));
     let mut list = |list: Key| rows.push((keys::listed(list, row), Vec::new()));
     list(keys::by_status(account, row.status));
     list(keys::by_session(account, &row.session_id, row.status));
@@ -241,4 +283,50 @@ fn edge_rows(account: &str, change: EdgeChange, edge: &Edge, changes: &mut Vec<I
 
 fn put(changes: &mut Vec<IndexChange>, key: Vec<u8>, row: &impl Serialize) {
     changes.push(IndexChange::Put { key, value: row_bytes(row) });
+}
+
+#[cfg(test)]
+mod tests {
+    use factum_model::events::TaskDependencyUpdated;
+    use factum_model::{Scope, Trace};
+
+    use super::*;
+    use crate::session::tests::world::id;
+
+    fn changed(sequence: u64, edge: (&str, &str), change: EdgeChange) -> Event {
+        let at = Timestamp::UNIX_EPOCH;
+        let edge = Edge {
+            from: id(edge.0),
+            to: edge.1.to_owned(),
+            relationship: Relationship::Blocks,
+            status: EdgeStatus::Active,
+            reason: Some(sequence.to_string()),
+            created_at: at,
+            updated_at: at,
+        };
+        Event {
+            event_id: id("evt"),
+            timestamp: at,
+            sequence,
+            schema_version: "v".into(),
+            runtime_id: id("rt"),
+            scope: Scope::default().task_id(&edge.from),
+            trace: Trace::default(),
+            fact: TaskDependencyUpdated { change, changed_by: "ann".to_owned(), edge }.into(),
+            refs: Default::default(),
+        }
+    }
+
+    #[test]
+    fn the_last_word_on_each_edge_is_written_in_the_order_of_the_edges() {
+        let events = [
+            changed(1, ("b", "c"), EdgeChange::Added),
+            changed(2, ("a", "c"), EdgeChange::Removed),
+            changed(3, ("b", "c"), EdgeChange::Satisfied),
+            changed(4, ("a", "c"), EdgeChange::Added),
+            changed(5, ("a", "b"), EdgeChange::Added),
+        ];
+        let words: Vec<_> = changed_edges(&events).into_iter().map(|(_, edge)| edge.reason.clone()).collect();
+        assert_eq!(words, ["5", "4", "3"].map(|sequence| Some(sequence.to_owned())));
+    }
 }

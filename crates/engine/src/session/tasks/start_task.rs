@@ -109,7 +109,7 @@ impl Default for Start {
 /// waits there too where others talk to it; a peer is linked before it is told; otherwise its assignee works on it from
 /// here on.
 pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> Result<(RunId, AttemptId), Refusal> {
-    let task = draft.tasks.get(task_id).cloned().ok_or_else(Refusal::not_found)?;
+    let task = draft.tasks.shared(task_id).ok_or_else(Refusal::not_found)?;
     refuse_cancelled_above(draft, &task)?;
     let attempt_count = task.attempt_count() + 1;
     check("task_attempts", attempt_count as usize, draft.context.limits.task_attempts_max)?;
@@ -119,8 +119,8 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
     }
     let (run_id, attempt_id) = (draft.context.run_id(), draft.context.attempt_id());
     let mut scope = draft.scope(task_id).run_id(&run_id).attempt_id(&attempt_id);
-    let execution = task.row.execution.clone();
-    let peer = peer_of(&task.row, &execution, how.worker.as_deref());
+    let execution = &task.row.execution;
+    let peer = peer_of(&task.row, execution, how.worker.as_deref());
     let busy = match &execution.agent {
         Some(agent) => begin_turn(draft, &task, agent, how.thread, how.input, &mut scope)? == Begun::Behind,
         None => false,
@@ -140,11 +140,16 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         // Where the last one left off is where the next one may go on.
         checkpoint_refs: previous.map(|attempt| attempt.checkpoint_refs.clone()).unwrap_or_default(),
         retry_policy: task.row.retry_policy.clone(),
-        execution,
+        execution: execution.clone(),
         priority: task.row.priority,
     };
+    let assigned = new_thread(draft, &task, &scope).cloned();
+    drop(task);
     draft.push(scope.clone(), fact);
-    assign_thread(draft, &task, &scope);
+    if let Some(thread_id) = assigned {
+        let kind = Relationship::AssignedThread;
+        add_edge(draft, task_id, thread_id.as_str(), kind, EdgeStatus::Active, None, EdgeChange::Added);
+    }
     if queued {
         let reason = busy.then(|| BUSY.to_owned());
         let fact = TaskQueued { status: TaskStatus::Queued, reason, behind: Vec::new() };
@@ -156,7 +161,7 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
         if let Some(peer) = peer {
             let by = draft.context.caller.to_owned();
             draft.push(scope.clone(), delegated(DelegateKind::Peer, format!("peer:{peer}"), by));
-            let intent = link(scope, &peer, decider(draft, &task), draft.context);
+            let intent = link(scope, &peer, decider(draft, task_id), draft.context);
             draft.push_event(intent);
         }
     }
@@ -165,9 +170,8 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, task_id: &TaskId, how: Start) -> 
 
 /// The channel that decides what a peer asks permission for in a run: the one of the turn whose call gave the task away, or the one
 /// that the command comes through.
-fn decider(draft: &Draft<'_, '_>, task: &Task) -> Option<ChannelId> {
-    let made_in = task.row.turn_id.as_ref();
-    match made_in.and_then(|turn_id| gave(draft.state, turn_id, &task.row.task_id)) {
+fn decider(draft: &Draft<'_, '_>, task_id: &TaskId) -> Option<ChannelId> {
+    match draft.tasks.made_in(task_id).and_then(|turn_id| gave(draft.state, turn_id, task_id)) {
         Some(turn) => turn.decided_through.clone(),
         None => draft.context.decider(),
     }
@@ -209,14 +213,12 @@ pub(super) fn routed(cause: AttemptCause, task: &Task, named: Option<&str>) -> A
     }
 }
 
-/// The edge to the thread an agent does it in, once for each thread. A task that has as many edges as it may goes without.
-fn assign_thread(draft: &mut Draft<'_, '_>, before: &Task, scope: &factum_model::Scope) {
-    let Some(thread_id) = scope.thread_id.as_ref().filter(|_| scope.turn_id.is_some()) else { return };
+/// The thread an agent does it in, where the task has no edge to that yet: it gets one for each thread. A task that has as many
+/// edges as it may goes without.
+fn new_thread<'s>(draft: &Draft<'_, '_>, before: &Task, scope: &'s factum_model::Scope) -> Option<&'s ThreadId> {
+    let thread_id = scope.thread_id.as_ref().filter(|_| scope.turn_id.is_some())?;
     let known = before.row.attempt.as_ref().and_then(|attempt| attempt.thread_id.as_ref()) == Some(thread_id);
-    if !known && room(draft, &before.row).is_ok() {
-        let (task_id, kind) = (&before.row.task_id, Relationship::AssignedThread);
-        add_edge(draft, task_id, thread_id.as_str(), kind, EdgeStatus::Active, None, EdgeChange::Added);
-    }
+    (!known && room(draft, &before.row).is_ok()).then_some(thread_id)
 }
 
 /// The peer that does a run: the one the task names, or the one its worker or assignee is.

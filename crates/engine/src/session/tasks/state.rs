@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Left;
 use super::helpers::Helpers;
+use crate::few::FewMap;
 
 /// How many tasks that ended are kept at hand. Few in tests, so that tasks leave and come back all the time.
 pub(super) const ENDED_KEPT_MAX: usize = if cfg!(test) { 4 } else { 64 };
@@ -22,23 +23,23 @@ pub(super) const ENDED_KEPT_MAX: usize = if cfg!(test) { 4 } else { 64 };
 /// The tasks of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tasks {
-    pub(super) tasks: OrdMap<TaskId, Arc<Task>>,
+    pub(super) tasks: FewMap<TaskId, Arc<Task>>,
     /// Children that are open, or that ended and have something open below them, by parent: whatever is above an open
     /// task, or above a helper at work, is therefore in the state.
     pub(super) children: OrdMap<TaskId, OrdSet<TaskId>>,
     /// Open tasks that wait for another one, by the one they wait for.
     pub(super) waiting: OrdMap<TaskId, OrdSet<TaskId>>,
     /// Runs without an outcome.
-    pub(super) runs: OrdMap<RunId, TaskId>,
+    pub(super) runs: FewMap<RunId, TaskId>,
     /// The turns agents do them in.
-    pub(super) turns: OrdMap<TurnId, TaskId>,
+    pub(super) turns: FewMap<TurnId, TaskId>,
     /// Those that ended and have nothing open below them, in that order.
     pub(super) ended: Vector<TaskId>,
     /// Those that are cancelled, or being so, and are not among them: only below these may there be something that nothing is
     /// added to. Almost always none, so that nobody has to look at everything above a task to know.
     pub(super) cancelled: OrdSet<TaskId>,
     /// How many tasks stand where, those that left included.
-    pub(super) counts: OrdMap<TaskStatus, u64>,
+    pub(super) counts: FewMap<TaskStatus, u64>,
     #[serde(default, skip_serializing_if = "Helpers::is_empty")]
     pub(super) helpers: Helpers,
     pub(super) agenda: Agenda,
@@ -177,6 +178,11 @@ impl Tasks {
 
     pub(super) fn get(&self, task_id: &TaskId) -> Option<&Task> {
         self.tasks.get(task_id).map(|task| &**task)
+    }
+
+    /// A task as it stands now. Whoever holds on to it makes the next change of it a copy.
+    pub(super) fn shared(&self, task_id: &TaskId) -> Option<Arc<Task>> {
+        self.tasks.get(task_id).cloned()
     }
 
     pub(super) fn get_mut(&mut self, task_id: &TaskId) -> Option<&mut Task> {

@@ -34,9 +34,9 @@ pub struct Incoming<'a> {
     pub delivery: DeliveryMechanism,
     /// Who does it.
     pub agent: &'a str,
-    pub input: &'a [Part],
+    pub input: Vec<Part>,
     /// What of the message is not input: its id, its annotations. Kept for whoever asks for the conversation.
-    pub message: &'a Map<String, Value>,
+    pub message: Map<String, Value>,
     pub metadata: &'a Metadata,
     /// Where the peer wants to be told of the task, and the id that the task has here, for which secrets were sealed before.
     pub push: Option<(&'a TaskId, &'a [PushConfig])>,
@@ -56,16 +56,18 @@ pub struct Received {
 pub fn begin_inbound(
     state: &SessionState,
     session_id: &SessionId,
-    incoming: &Incoming<'_>,
+    incoming: Incoming<'_>,
     context: &mut Context<'_>,
 ) -> Result<Decision<Received>, Refusal> {
-    check_input(incoming.input, context)?;
+    check_input(&incoming.input, context)?;
     context.limits.check_metadata("metadata_bytes", incoming.metadata)?;
-    context.limits.check_metadata("message_metadata_bytes", incoming.message)?;
+    context.limits.check_metadata("message_metadata_bytes", &incoming.message)?;
     let configs = incoming.push.map_or(0, |(_, configs)| configs.len());
     check("push_configs", configs, context.limits.push_configs_max)?;
-    let text = text_of(incoming.input);
-    let title = title(&text);
+    let text = text_of(&incoming.input);
+    let (title, objective) = (title(&text), objective(&text, context));
+    // What the objective says already.
+    let is_said = matches!(&incoming.input[..], [Part::Text { text }] if *text == objective);
     let mut events: Vec<NewEvent> = Vec::with_capacity(10);
     let own_thread = match &state.shell {
         Some(_) => None,
@@ -83,15 +85,17 @@ pub fn begin_inbound(
     let caller = context.caller.to_owned();
     let mut draft = Draft::begin(state, session_id, &[], events, context);
     check("open_tasks", draft.tasks.in_memory() + 1, draft.context.limits.open_tasks_max)?;
-    draft.push(draft.scope(&task_id).channel_id(incoming.channel_id), linked(incoming, &caller));
+    draft.push(draft.scope(&task_id).channel_id(incoming.channel_id), linked(&incoming, &caller));
     let first_sequence = draft.sequence();
-    draft.push(draft.scope(&task_id), created(incoming, &text, title, caller, draft.context));
+    draft.push(draft.scope(&task_id), created(&incoming, objective, title, caller));
     for config in incoming.push.map_or(&[][..], |(_, configs)| configs) {
         draft.push(draft.scope(&task_id), config.set(draft.context.caller));
     }
-    let how = Start { thread: own_thread, input: Some(incoming.input.to_vec()), ..Start::default() };
+    let how = Start { thread: own_thread, input: Some(incoming.input), ..Start::default() };
     start(&mut draft, &task_id, how)?;
-    say_where_the_input_is(&mut draft, incoming.input);
+    if !is_said {
+        say_where_the_input_is(&mut draft);
+    }
     attach(&mut draft.events, incoming.message);
     let session_id = session_id.clone();
     Ok(draft.finish(|draft| Received { session_id, task_id, first_sequence, sequence: draft.sequence() }))
@@ -125,15 +129,12 @@ fn linked(incoming: &Incoming<'_>, caller: &str) -> ChannelPeerTaskLinked {
     ChannelPeerTaskLinked { direction: Direction::Inbound, peer_task }
 }
 
-fn created(
-    incoming: &Incoming<'_>,
-    text: &str,
-    title: Option<String>,
-    caller: String,
-    context: &Context<'_>,
-) -> TaskCreated {
+fn objective(text: &str, context: &Context<'_>) -> String {
     let objective = clip(text, context.limits.task_objective_chars_max);
-    let objective = if objective.trim().is_empty() { "what the message holds".to_owned() } else { objective };
+    if objective.trim().is_empty() { "what the message holds".to_owned() } else { objective }
+}
+
+fn created(incoming: &Incoming<'_>, objective: String, title: Option<String>, caller: String) -> TaskCreated {
     TaskCreated {
         status: TaskStatus::Queued,
         requested_by: caller,
@@ -161,23 +162,22 @@ fn created(
 }
 
 /// A task that begins again gives its agent the same. That stands in the fact that gave it first, and a message may be long, so it is
-/// not kept twice; nor is what the objective says already.
-fn say_where_the_input_is(draft: &mut Draft<'_, '_>, input: &[Part]) {
+/// not kept twice.
+fn say_where_the_input_is(draft: &mut Draft<'_, '_>) {
     let first = draft.state.sequence + draft.context.prelude + 1;
     let given = draft.events.iter().zip(first..).find(|(event, _)| matches!(event.fact, Fact::TurnSubmitted(_)));
     let sequence = given.map(|(_, sequence)| sequence);
     for event in &mut draft.events {
         if let Fact::TaskCreated(fact) = &mut event.fact {
-            let said = matches!(input, [Part::Text { text }] if *text == fact.objective);
-            fact.input_sequence = sequence.filter(|_| !said);
+            fact.input_sequence = sequence;
         }
     }
 }
 
 /// Leaves with the fact that takes a message in what of the message is not input.
-pub(super) fn attach(events: &mut [NewEvent], message: &Map<String, Value>) {
+pub(super) fn attach(events: &mut [NewEvent], message: Map<String, Value>) {
     let takes = |event: &&mut NewEvent| matches!(event.fact, Fact::TurnSubmitted(_) | Fact::ActionResolved(_));
     if let Some(event) = events.iter_mut().find(takes) {
-        event.refs.insert(PEER_MESSAGE.to_owned(), Value::Object(message.clone()));
+        event.refs.insert(PEER_MESSAGE.to_owned(), Value::Object(message));
     }
 }

@@ -69,7 +69,7 @@ pub fn continue_inbound(
                 events.extend(permission_returned(state, link, action, &answer, verdict, Side::Remote));
             }
             actions_changed(state, turn_id, context, &mut events);
-            attach(&mut events, message);
+            attach(&mut events, message.clone());
         }
         _ if named.is_some() || decides(input) => return Err(too_late()),
         _ => {

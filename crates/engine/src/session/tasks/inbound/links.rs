@@ -8,17 +8,17 @@ use factum_model::peer::{DeliveryMechanism, Direction};
 use factum_model::task::{TaskRow, TaskStatus};
 use factum_model::value::Part;
 use factum_model::{Event, Fact, Scope, Timestamp};
-use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use super::shown::Asked;
+use crate::few::FewMap;
 use crate::session::tasks::Tasks;
 
 /// The open tasks of peers in a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
-    /// Shared, because a map makes room for many entries at once, and there is rarely more than one.
-    pub(super) open: OrdMap<TaskId, Arc<Link>>,
+    /// Shared, because a commit compares them with what they were before it.
+    pub(super) open: FewMap<TaskId, Arc<Link>>,
     /// What the last event did to them.
     #[serde(skip)]
     pub(super) last: Last,
@@ -205,7 +205,7 @@ impl Link {
 
 /// Whether what the peer says next could be an answer to something that was decided without it.
 fn note_overtaken(inbound: &mut Inbound, tasks: &Tasks, event: &Event) {
-    let said_by_peer = event.refs.contains_key(super::PEER_MESSAGE);
+    let said_by_peer = !event.refs.is_empty() && event.refs.contains_key(super::PEER_MESSAGE);
     if !said_by_peer && !matches!(event.fact, Fact::ActionResolved(_)) {
         return;
     }

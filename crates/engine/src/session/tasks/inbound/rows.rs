@@ -7,12 +7,12 @@ use std::sync::Arc;
 use factum_model::id::{SessionId, TaskId};
 use factum_model::task::TaskStatus;
 use factum_model::{Event, Fact, Timestamp};
-use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use super::links::{Inbound, Link};
 use super::tell::native_status;
-use crate::key::{IndexChange, Key};
+use crate::few::FewMap;
+use crate::key::{IndexChange, Key, row_bytes};
 use crate::session::index::put;
 use crate::session::state::Shell;
 
@@ -99,21 +99,25 @@ pub struct InboundContext {
 
 /// Collects what the events of one commit change.
 pub(in crate::session) struct RowDiff {
-    before: OrdMap<TaskId, Arc<Link>>,
-    changed: BTreeSet<TaskId>,
+    before: FewMap<TaskId, Arc<Link>>,
+    changed: Vec<TaskId>,
     ended: Vec<Arc<Link>>,
     rejected: BTreeSet<TaskId>,
 }
 
 impl RowDiff {
     pub(in crate::session) fn begin(inbound: &Inbound) -> Self {
-        Self { before: inbound.open.clone(), changed: BTreeSet::new(), ended: Vec::new(), rejected: BTreeSet::new() }
+        Self { before: inbound.open.clone(), changed: Vec::new(), ended: Vec::new(), rejected: BTreeSet::new() }
     }
 
     /// After each event.
     pub(in crate::session) fn saw(&mut self, inbound: &Inbound, event: &Event) {
-        self.ended.extend(inbound.last.ended.iter().cloned());
-        self.changed.extend(inbound.last.changed.clone());
+        if !inbound.last.ended.is_empty() {
+            self.ended.extend_from_slice(&inbound.last.ended);
+        }
+        // Facts about one task mostly follow each other.
+        let changed = inbound.last.changed.as_ref().filter(|task_id| self.changed.last() != Some(task_id));
+        self.changed.extend(changed.cloned());
         if let (Fact::TaskFailed(fact), Some(task_id)) = (&event.fact, &event.scope.task_id)
             && fact.error.is_rejection()
         {
@@ -121,7 +125,9 @@ impl RowDiff {
         }
     }
 
-    pub(in crate::session) fn end(self, inbound: &Inbound, shell: &Shell, changes: &mut Vec<IndexChange>) {
+    pub(in crate::session) fn end(mut self, inbound: &Inbound, shell: &Shell, changes: &mut Vec<IndexChange>) {
+        self.changed.sort_unstable();
+        self.changed.dedup();
         let open = self.changed.iter().filter_map(|task_id| inbound.open.get(task_id));
         for link in open.chain(&self.ended) {
             let (account, protocol, principal) = (&shell.account, &link.native_protocol, &link.principal);
@@ -136,9 +142,12 @@ impl RowDiff {
                     put(changes, key, &InboundContext { session_id: shell.session_id.clone() });
                 }
             }
-            let row = row(link, self.rejected.contains(&link.task_id), shell);
-            put(changes, keys::task(account, protocol, principal, &link.remote_task_id), &row);
-            put(changes, keys::changed(account, protocol, principal, link.status_at, &link.task_id), &row);
+            // The same under both keys.
+            let value = row_bytes(&row(link, self.rejected.contains(&link.task_id), shell));
+            let key = keys::task(account, protocol, principal, &link.remote_task_id);
+            changes.push(IndexChange::Put { key, value: value.clone() });
+            let key = keys::changed(account, protocol, principal, link.status_at, &link.task_id);
+            changes.push(IndexChange::Put { key, value });
         }
     }
 }

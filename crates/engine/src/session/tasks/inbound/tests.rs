@@ -34,7 +34,7 @@ fn text(text: &str) -> Vec<Part> {
 }
 
 fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Received>, Refusal> {
-    let (channel_id, message, metadata) = (channel(), note("m1"), Metadata::new());
+    let (channel_id, metadata) = (channel(), Metadata::new());
     let incoming = Incoming {
         channel_id: &channel_id,
         native_protocol: "a2a",
@@ -42,12 +42,12 @@ fn begin(world: &mut World, remote: &str, input: Vec<Part>) -> Result<Done<Recei
         remote_context_id: "ctx",
         delivery: DeliveryMechanism::Polling,
         agent: "demo",
-        input: &input,
-        message: &message,
+        input,
+        message: note("m1"),
         metadata: &metadata,
         push: None,
     };
-    world.decide(|state, context| begin_inbound(state, &session(), &incoming, context))
+    world.decide(|state, context| begin_inbound(state, &session(), incoming, context))
 }
 
 fn say(world: &mut World, task_id: &TaskId, input: &[Part]) -> Result<Done<Received>, Refusal> {
@@ -425,12 +425,12 @@ fn what_was_said_ahead_is_the_tasks_from_its_first_commit() {
         remote_context_id: "ctx",
         delivery: DeliveryMechanism::Polling,
         agent: "demo",
-        input: &text("hello"),
-        message: &message,
+        input: text("hello"),
+        message,
         metadata: &Metadata::new(),
         push: Some((&task_id, std::slice::from_ref(&config))),
     };
-    let done = world.decide(|state, context| begin_inbound(state, &session(), &incoming, context)).expect("begun");
+    let done = world.decide(|state, context| begin_inbound(state, &session(), incoming, context)).expect("begun");
     assert_eq!((&done.output.task_id, &row(&world, "r1").task_id), (&task_id, &task_id));
     let kept = world.index.get(&crate::session::push::keys::config(ACCOUNT, &task_id, "r1")).expect("a row");
     assert_eq!(serde_json::from_slice::<crate::session::push::PushConfig>(kept).expect("a row"), config);

@@ -12,6 +12,7 @@ use super::super::moves::may_move;
 use super::super::rows::rows;
 use super::super::state::{ENDED_KEPT_MAX, Task, Tasks, is_open};
 use super::board::Board;
+use crate::few::FewMap;
 use crate::session::tests::world::ACCOUNT;
 use crate::session::*;
 use crate::{Context, KeyReader};
@@ -136,10 +137,10 @@ fn maps_mirror_tasks(tasks: &Tasks) {
     assert_eq!(tasks.waiting, waiting, "waiting");
 
     let open = || all().filter_map(|task| task.open_run().map(|attempt| (attempt, task.row.task_id.clone())));
-    let runs: OrdMap<RunId, TaskId> = open().map(|(attempt, task_id)| (attempt.run_id.clone(), task_id)).collect();
+    let runs: FewMap<RunId, TaskId> = open().map(|(attempt, task_id)| (attempt.run_id.clone(), task_id)).collect();
     assert_eq!(tasks.runs, runs, "runs");
     let turns = open().filter_map(|(attempt, task_id)| attempt.turn_id.clone().map(|turn_id| (turn_id, task_id)));
-    let turns: OrdMap<TurnId, TaskId> = turns.collect();
+    let turns: FewMap<TurnId, TaskId> = turns.collect();
     assert_eq!(tasks.turns, turns, "turns");
 
     let ended: BTreeSet<&TaskId> = tasks.ended.iter().collect();
@@ -219,7 +220,7 @@ fn counts_mirror_rows(board: &Board) {
     for row in board.watch.rows.values() {
         *counts.entry(row.status).or_default() += 1;
     }
-    assert_eq!(board.world.state.tasks.counts, counts, "counts");
+    assert_eq!(board.world.state.tasks.counts, counts.into_iter().collect(), "counts");
 }
 
 /// What an attempt was when the next one began is what it is for ever.
@@ -292,7 +293,7 @@ fn check_timers(board: &Board) {
     }
     let rows = board.timer_rows();
     let kinds = [TimerKind::TaskRetry, TimerKind::TaskTimeout, TimerKind::TaskInactivity, TimerKind::TaskCancel];
-    for task_id in state.tasks.tasks.keys() {
+    for (task_id, _) in state.tasks.tasks.iter() {
         for kind in kinds {
             let row = rows.iter().find(|timer| timer.kind == kind && timer.id == task_id.as_str());
             let shell = state.shell.as_ref().expect("a session");
