@@ -92,7 +92,9 @@ fn send(request: &SendMessageRequest, wrong: &mut Violations) {
 
 fn message(message: &Message, wrong: &mut Violations) {
     let field = |name: &str| format!("{MESSAGE}.{name}");
-    wrong.unless(!message.parts.is_empty(), &field("parts"), "at least one part is required");
+    if message.parts.is_empty() {
+        wrong.add(field("parts"), "at least one part is required");
+    }
     match message.role {
         Role::User => {}
         Role::Agent => wrong.add(field("role"), "a client speaks as the user; the agent answers"),

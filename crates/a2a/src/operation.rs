@@ -1,5 +1,7 @@
 //! An operation, read and ready: what every binding and every version is turned into, and how a [`Server`] is asked.
 
+use std::pin::pin;
+
 use a2a::{
     A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
     GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
@@ -128,7 +130,8 @@ impl Operation {
     /// Asks a server.
     pub async fn carry_out(self, server: &impl Server) -> Result<Outcome, A2AError> {
         Ok(match self {
-            Self::SendMessage(sent) => Outcome::Sent(server.send_message(*sent).await?),
+            // Pinned where it is made: it is some kilobytes, and would be moved for each message.
+            Self::SendMessage(sent) => Outcome::Sent(pin!(server.send_message(*sent)).await?),
             Self::StreamMessage(sent) => Outcome::Updates(server.stream_message(*sent).await?),
             Self::GetTask(request) => Outcome::Task(server.get_task(request).await?),
             Self::ListTasks(request) => Outcome::Tasks(server.list_tasks(request).await?),

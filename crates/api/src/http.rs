@@ -1,6 +1,7 @@
 //! Commands over HTTP: `POST /rpc` and `POST /v1/{command}`.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -18,6 +19,7 @@ use crate::keyed::with_key;
 use crate::metrics::{Started, Transport};
 use crate::problem::Problem;
 use crate::rpc;
+use crate::said::Said;
 use crate::state::{Peer, State};
 use crate::status::http_status;
 
@@ -74,15 +76,15 @@ pub(crate) async fn command(
 pub(crate) async fn called(
     state: &State,
     command: &str,
-    headers: &HeaderMap,
+    (headers, said): (&HeaderMap, &Said),
     peer: IpAddr,
     body: &[u8],
 ) -> Result<Encoded, Problem> {
     let started = state.metrics.start();
-    let run = async {
-        let caller = state.admit(headers, peer).await?.over(HttpJson);
+    let run = pin!(async {
+        let caller = state.admit_who(said, peer).await?.over(HttpJson);
         call(state, &caller, command, headers, body).await
-    };
+    });
     let outcome = run.await;
     counted(state, command, started, outcome)
 }

@@ -4,17 +4,17 @@
 use std::borrow::Cow;
 
 use factum_model::Refusal;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
 /// The header, and gRPC's metadata key.
-pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
+pub(crate) static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The params of a command with the key of the header in them. A key in the params counts more.
 pub(crate) fn with_key<'a>(headers: &HeaderMap, params: &'a str) -> Result<Cow<'a, str>, Refusal> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(params.into()) };
+    let Some(value) = headers.get(&IDEMPOTENCY_KEY) else { return Ok(params.into()) };
     let key = value.to_str().map_err(|_| Refusal::invalid("Idempotency-Key must be plain text"))?.trim();
     // What are no params at all is for whoever reads them to say.
     let (Some(fields), Ok(given)) = (params.trim_start().strip_prefix('{'), serde_json::from_str::<Given<'_>>(params))
@@ -60,7 +60,7 @@ mod tests {
     fn params_that_have_no_key_get_the_headers() {
         let mut headers = HeaderMap::new();
         assert_eq!(with_key(&headers, r#"{"a":1}"#).as_deref(), Ok(r#"{"a":1}"#));
-        headers.insert(IDEMPOTENCY_KEY, r#" a "key" "#.parse().unwrap());
+        headers.insert(&IDEMPOTENCY_KEY, r#" a "key" "#.parse().unwrap());
         for (params, expected) in [
             (r#"{"a":1}"#, r#"{"idempotency_key":"a \"key\"","a":1}"#),
             (" { } ", r#"{"idempotency_key":"a \"key\"" } "#),
@@ -80,9 +80,9 @@ mod tests {
         ] {
             assert_eq!(with_key(&headers, as_it_is).as_deref(), Ok(as_it_is));
         }
-        headers.insert(IDEMPOTENCY_KEY, " ".parse().unwrap());
+        headers.insert(&IDEMPOTENCY_KEY, " ".parse().unwrap());
         assert_eq!(with_key(&headers, "{}").as_deref(), Ok("{}"));
-        headers.insert(IDEMPOTENCY_KEY, http::HeaderValue::from_bytes(b"\xff").unwrap());
+        headers.insert(&IDEMPOTENCY_KEY, http::HeaderValue::from_bytes(b"\xff").unwrap());
         assert!(with_key(&headers, "{}").is_err());
     }
 }

@@ -21,6 +21,7 @@ mod problem;
 mod rate;
 mod router;
 mod rpc;
+mod said;
 mod server;
 mod sse;
 mod state;

@@ -12,7 +12,7 @@ use factum_model::Refusal;
 use factum_model::id::ChannelId;
 use factum_model::peer::Transport::Sse;
 use factum_runtime::{PeerBatch, PeerStream};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use serde::Deserialize;
 
 use crate::alive::Heartbeat;
@@ -25,7 +25,7 @@ use crate::sse::{self, Frame, Source};
 use crate::state::{State, StreamGuard};
 
 /// The header, or the metadata of gRPC, that names the remote channel a request comes through.
-pub(crate) const CHANNEL_HEADER: &str = "factum-channel";
+pub(crate) static CHANNEL_HEADER: HeaderName = HeaderName::from_static("factum-channel");
 
 /// What a stream of a remote channel is asked with, as JSON.
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ impl StreamPeer {
 
 /// The channel that a request's headers name.
 pub(crate) fn channel_of(headers: &HeaderMap) -> Result<Option<ChannelId>, Refusal> {
-    let Some(value) = headers.get(CHANNEL_HEADER) else { return Ok(None) };
+    let Some(value) = headers.get(&CHANNEL_HEADER) else { return Ok(None) };
     let channel_id = value.to_str().ok().and_then(|text| text.trim().parse().ok());
     channel_id.map(Some).ok_or_else(|| Refusal::invalid("Factum-Channel must be the id of a remote channel"))
 }
@@ -146,7 +146,7 @@ mod tests {
     fn a_channel_is_named_by_its_id_or_the_request_is_refused() {
         let named = |value: &[u8]| {
             let mut headers = HeaderMap::new();
-            headers.insert(CHANNEL_HEADER, http::HeaderValue::from_bytes(value).unwrap());
+            headers.insert(&CHANNEL_HEADER, http::HeaderValue::from_bytes(value).unwrap());
             channel_of(&headers).map(|id| id.map(|id| id.to_string()))
         };
         assert_eq!(named(b" chan_1 "), Ok(Some("chan_1".to_owned())));

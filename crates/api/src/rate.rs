@@ -8,7 +8,9 @@ use std::sync::Arc;
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::Caller;
 use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+use rustc_hash::FxBuildHasher;
 
 use crate::limits::TransportLimits;
 
@@ -22,8 +24,11 @@ pub(crate) struct Rates {
 struct Rate {
     what: &'static str,
     per_second: u32,
-    limiter: DefaultKeyedRateLimiter<(Arc<str>, Arc<str>)>,
+    limiter: RateLimiter<Who, DashMapStateStore<Who, FxBuildHasher>, DefaultClock>,
 }
+
+/// Account and principal, who were authenticated: nobody chooses so many names that they meet in one place of the table.
+type Who = (Arc<str>, Arc<str>);
 
 impl Rates {
     pub(crate) fn new(limits: &TransportLimits) -> Self {
@@ -65,7 +70,7 @@ impl Rate {
     fn new(what: &'static str, per_second: u32, burst: u32) -> Self {
         let at_least_one = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::per_second(at_least_one(per_second)).allow_burst(at_least_one(burst));
-        Self { what, per_second, limiter: RateLimiter::keyed(quota) }
+        Self { what, per_second, limiter: RateLimiter::dashmap_with_hasher(quota, FxBuildHasher) }
     }
 
     fn check(&self, caller: &Caller) -> Result<(), Refusal> {

@@ -1,25 +1,22 @@
 //! What every transport shares, and the door every request goes through: who is it, and may it ask now.
 
 use std::any::Any;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use factum_model::Refusal;
 use factum_model::json::Encoded;
-use factum_model::{ErrorCode, Refusal, Trace};
 use factum_runtime::{CallError, Caller, Runtime};
 use http::{HeaderMap, HeaderValue};
 
 use crate::a2a::Setup;
-use crate::auth::{self, Authenticator, unauthenticated};
+use crate::auth::{self, Authenticator};
 use crate::channels;
 use crate::limits::{TransportLimits, check_depth};
 use crate::metrics::{Metrics, Open, Transport};
-use crate::peers;
 use crate::rate::Rates;
-
-/// The longest `traceparent` that is looked at.
-const TRACEPARENT_BYTES: usize = 55;
+use crate::said::{Said, check_origin};
 
 /// Shared by every request.
 pub(crate) struct State {
@@ -102,15 +99,16 @@ impl State {
 
     /// The caller behind a request's headers: authenticated, within its rate, with its trace context.
     pub(crate) async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refusal> {
-        self.check_origin(headers)?;
-        let authorization = match headers.get(http::header::AUTHORIZATION) {
-            None => None,
-            Some(value) => Some(value.to_str().map_err(|_| unauthenticated())?),
-        };
+        self.admit_who(&Said::by(headers, self.dev), peer).await
+    }
+
+    /// The same of headers that were read before.
+    pub(crate) async fn admit_who(&self, said: &Said, peer: IpAddr) -> Result<Caller, Refusal> {
+        let authorization = said.authorization()?;
         let mut caller = self.auth.authenticate(authorization, peer).await?;
         self.check_rate(&caller)?;
-        caller.trace = trace_of(headers);
-        caller.channel = peers::channel_of(headers)?;
+        caller.trace = said.trace.clone();
+        caller.channel = said.channel()?;
         Ok(caller)
     }
 
@@ -187,132 +185,4 @@ impl StreamGuard {
 pub(crate) fn timed_out(limit: Duration) -> Refusal {
     let message = "the request took longer than request_timeout; whether it took effect is not known";
     Refusal::unavailable(message).with("request_timeout_ms", u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// `factum dev` needs no credential, so a page of some web site must not be able to speak for its visitor: a foreign
-/// `Origin`, or a `Host` that is not this machine (DNS rebinding), is refused. Over HTTP/2 the host is `:authority`, which the
-/// listener puts in front of what `Host` says; all of them have to name this machine.
-fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
-    let refuse = |what: &str| {
-        let message = format!("factum dev answers only this machine, and the {what} header names another one");
-        Err(Refusal::new(ErrorCode::PermissionDenied, message))
-    };
-    for origin in headers.get_all(http::header::ORIGIN) {
-        let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-        if !host.is_some_and(is_loopback_host) {
-            return refuse("Origin");
-        }
-    }
-    let mut hosts = headers.get_all(http::header::HOST).iter();
-    let local = hosts.all(|host| host.to_str().is_ok_and(is_loopback_host));
-    if local { Ok(()) } else { refuse("Host") }
-}
-
-pub(crate) fn is_loopback_host(host: &str) -> bool {
-    // A bare IPv6 address has colons of its own, which are no port.
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return address.is_loopback();
-    }
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok() => name,
-        _ => host,
-    };
-    if let Some(inside) = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-        return inside.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
-    }
-    if let Ok(address) = name.parse::<Ipv4Addr>() {
-        return address.is_loopback();
-    }
-    // Anything but a plain name could be read in two ways: `evil.example/.localhost` ends like one of ours.
-    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    plain && (name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost"))
-}
-
-/// Reads W3C trace context; anything malformed is no context.
-pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
-    let parse = || {
-        let value = headers.get("traceparent")?.to_str().ok().filter(|value| value.len() >= TRACEPARENT_BYTES)?;
-        let mut parts = value.split('-');
-        let (version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
-        let hex = |text: &str, len| {
-            text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
-        };
-        let zero = |text: &str| text.bytes().all(|b| b == b'0');
-        // `ff` is no version, now or later.
-        (hex(version, 2)
-            && version != "ff"
-            && hex(trace_id, 32)
-            && hex(span_id, 16)
-            && !zero(trace_id)
-            && !zero(span_id))
-        .then(|| Trace { trace_id: Some(trace_id.into()), span_id: Some(span_id.into()) })
-    };
-    parse().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_counts_as_local() {
-        for (host, local) in [
-            ("localhost", true),
-            ("localhost:7420", true),
-            ("app.localhost:3000", true),
-            ("127.0.0.1:7420", true),
-            ("127.9.9.9", true),
-            ("[::1]:7420", true),
-            ("::1", true),
-            ("evil.example", false),
-            ("127.0.0.1.evil.example", false),
-            ("localhost.evil.example", false),
-            ("0.0.0.0", false),
-            ("evil.example/.localhost", false),
-            ("evil.example#.localhost", false),
-            ("user@.localhost", false),
-            ("::1.localhost", false),
-            ("[[::1]]", false),
-            ("[127.0.0.1]", false),
-            ("[localhost]", false),
-            ("localhost:", false),
-            ("localhost:65536", false),
-            ("", false),
-        ] {
-            assert_eq!(is_loopback_host(host), local, "{host}");
-        }
-    }
-
-    #[test]
-    fn every_host_that_is_named_has_to_be_this_machine() {
-        for (hosts, local) in [
-            (&[][..], true),
-            (&["localhost:7420"], true),
-            (&["localhost:7420", "127.0.0.1"], true),
-            (&["evil.example", "localhost"], false),
-            (&["localhost", "evil.example"], false),
-        ] {
-            let mut headers = HeaderMap::new();
-            for host in hosts {
-                headers.append(http::header::HOST, host.parse().unwrap());
-            }
-            assert_eq!(check_origin(&headers).is_ok(), local, "{hosts:?}");
-        }
-    }
-
-    #[test]
-    fn trace_context_is_taken_only_when_well_formed() {
-        let trace = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("traceparent", value.parse().unwrap());
-            trace_of(&headers).trace_id.map(|id| id.to_string())
-        };
-        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
-        assert_eq!(trace(&format!("00-{id}-00f067aa0ba902b7-01")).as_deref(), Some(id));
-        assert_eq!(trace("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"), None);
-        assert_eq!(trace("00-00000000000000000000000000000000-00f067aa0ba902b7-01"), None);
-        assert_eq!(trace(&format!("ff-{id}-00f067aa0ba902b7-01")), None);
-        assert_eq!(trace(&format!("0-{id}-00f067aa0ba902b7-01x")), None);
-        assert_eq!(trace("junk"), None);
-    }
 }

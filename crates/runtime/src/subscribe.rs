@@ -35,11 +35,11 @@ pub struct Subscription(Follow<SessionState>);
 /// A live view of a session's facts, for whoever makes something of them here.
 pub struct Facts(Follow<SessionState>);
 
-/// One fact of a commit that others may look at too.
-#[derive(Clone, Debug)]
-pub struct SharedFact {
+/// Facts of one commit that others may look at too, in order.
+#[derive(Clone, Debug, Default)]
+pub struct SharedFacts {
     commit: Arc<Vec<Event>>,
-    at: usize,
+    from: usize,
 }
 
 /// A place in a stream, somewhere in the log or at its living end.
@@ -103,7 +103,7 @@ impl Runtime {
 
 impl Facts {
     /// The next facts, at least one, in order. Waits where there are none yet; dropping the future loses nothing.
-    pub async fn next(&mut self) -> Result<Vec<SharedFact>, Refusal> {
+    pub async fn next(&mut self) -> Result<SharedFacts, Refusal> {
         self.0.next_facts().await
     }
 
@@ -115,7 +115,7 @@ impl Facts {
 
 impl Runtime {
     /// The first commit of a session as [`Runtime::begin`] makes it: its facts, and everything behind them. Whoever waits for
-    /// what comes of it is there before it can come.
+    /// what comes of it is there before it can come. Nobody is where `is_over` finds that nothing does.
     pub(crate) async fn begin_and_follow<T: Serialize>(
         &self,
         account: &Arc<str>,
@@ -123,32 +123,47 @@ impl Runtime {
         actor: &Actor<'_>,
         accept: &Accept,
         decide: impl FnOnce(&SessionState, &mut Context<'_>) -> Result<Decision<T>, Refusal>,
-    ) -> Result<(T, Vec<SharedFact>, Facts), Refusal> {
+        is_over: impl Fn(&T, &[Event]) -> bool,
+    ) -> Result<(T, SharedFacts, Option<Facts>), Refusal> {
         let mut decide = Some(decide);
         loop {
             let cell = self.new_cell::<SessionState>(account, session_id);
             let mut follow = Follow::new(self, &cell, Reads::Facts, 0);
             let Some(pending) = self.try_begin(&cell, actor, accept, &mut decide) else { continue };
-            let (output, commit) = pending?.durable(&cell).await?;
-            follow.next = commit.last().map_or_else(|| cell.hub.durable(), |last| last.sequence) + 1;
-            return Ok((output, SharedFact::all_from(&commit, 0), Facts(follow)));
+            let pending = pending?;
+            follow.next = pending.events.last().map_or_else(|| cell.hub.durable(), |last| last.sequence) + 1;
+            // Dropped here where nothing comes: before the commit is published, which is then kept for nobody.
+            let behind = (!is_over(&pending.output, &pending.events)).then(move || Facts(follow));
+            let (output, commit) = pending.durable(&cell).await?;
+            return Ok((output, SharedFacts::of(commit), behind));
         }
     }
 }
 
-impl SharedFact {
-    /// The facts of a commit from `from` on.
-    pub(crate) fn all_from(commit: &Arc<Vec<Event>>, from: u64) -> Vec<Self> {
-        let first = commit.partition_point(|event| event.sequence < from);
-        (first..commit.len()).map(|at| Self { commit: commit.clone(), at }).collect()
+impl SharedFacts {
+    pub(crate) fn of(commit: Arc<Vec<Event>>) -> Self {
+        Self { commit, from: 0 }
+    }
+
+    /// Those from a sequence on.
+    pub(crate) fn from(self, sequence: u64) -> Self {
+        let from = self.commit.partition_point(|event| event.sequence < sequence);
+        Self { from, ..self }
+    }
+
+    /// Takes the first one off.
+    pub fn take_first(&mut self) -> Option<&Event> {
+        let first = self.commit.get(self.from)?;
+        self.from += 1;
+        Some(first)
     }
 }
 
-impl std::ops::Deref for SharedFact {
-    type Target = Event;
+impl std::ops::Deref for SharedFacts {
+    type Target = [Event];
 
-    fn deref(&self) -> &Event {
-        &self.commit[self.at]
+    fn deref(&self) -> &[Event] {
+        &self.commit[self.from..]
     }
 }
 
@@ -208,14 +223,14 @@ impl<S: Aggregate> Follow<S> {
     }
 
     /// See [`Facts::next`].
-    async fn next_facts(&mut self) -> Result<Vec<SharedFact>, Refusal> {
+    async fn next_facts(&mut self) -> Result<SharedFacts, Refusal> {
         loop {
             self.ready().await;
             let commit = match self.cell.hub.recent_commit(self.next) {
                 Some(commit) => commit,
                 None => Arc::new(decoded(&self.read_log().await?)?),
             };
-            let facts = SharedFact::all_from(&commit, self.next);
+            let facts = SharedFacts::of(commit).from(self.next);
             if let Some(last) = facts.last() {
                 self.next = last.sequence + 1;
                 return Ok(facts);

@@ -5,11 +5,12 @@
 //! What is right is read once, as it is; only what does not fit, or has such a name in it, is looked at again.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use a2a::{A2AError, SendMessageRequest, TaskPushNotificationConfig};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -35,6 +36,15 @@ pub(super) fn request(params: &str) -> Result<SendMessageRequest, A2AError> {
 /// What a part may hold, one of it (1.0 §4.1.6). The types take the first and would drop the others without a word.
 const CONTENTS: [&str; 4] = ["text", "raw", "url", "data"];
 
+/// What is looked for in every message: to look is quick, once it is known how.
+static QUOTED_CONTENTS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| CONTENTS.map(quoted));
+static QUOTED_TASK_ID: LazyLock<Finder<'static>> = LazyLock::new(|| quoted("taskId"));
+static QUOTED_CONTEXT_ID: LazyLock<Finder<'static>> = LazyLock::new(|| quoted("contextId"));
+
+fn quoted(name: &str) -> Finder<'static> {
+    Finder::new(&["\"", name, "\""].concat()).into_owned()
+}
+
 fn one_content_each(params: &str) -> Result<(), A2AError> {
     #[derive(Deserialize)]
     struct Params {
@@ -47,7 +57,7 @@ fn one_content_each(params: &str) -> Result<(), A2AError> {
     /// `null` is a field that is not there.
     type Present = Option<IgnoredAny>;
 
-    if CONTENTS.into_iter().filter(|name| has(params, name)).count() < 2 {
+    if QUOTED_CONTENTS.iter().filter(|name| name.find(params.as_bytes()).is_some()).count() < 2 {
         return Ok(());
     }
     let Params { message } = read(params)?;
@@ -87,8 +97,8 @@ struct Beside {
 /// What the message itself says goes first.
 fn beside(params: &str, request: &mut SendMessageRequest) -> Result<(), A2AError> {
     let message = &mut request.message;
-    let missing = |name: &str, id: &Option<String>| id.is_none() && has(params, name);
-    if missing("taskId", &message.task_id) || missing("contextId", &message.context_id) {
+    let missing = |name: &Finder<'_>, id: &Option<String>| id.is_none() && name.find(params.as_bytes()).is_some();
+    if missing(&QUOTED_TASK_ID, &message.task_id) || missing(&QUOTED_CONTEXT_ID, &message.context_id) {
         let Beside { task_id, context_id } = read(params)?;
         message.task_id = message.task_id.take().or(task_id);
         message.context_id = message.context_id.take().or(context_id);
@@ -113,6 +123,5 @@ fn unwrapped(params: &str) -> Result<String, A2AError> {
 
 /// Whether a text may have a member of this name.
 fn has(json: &str, name: &str) -> bool {
-    let json = json.as_bytes();
-    memmem::find_iter(json, name).any(|at| json[..at].ends_with(b"\"") && json[at + name.len()..].starts_with(b"\""))
+    quoted(name).find(json.as_bytes()).is_some()
 }

@@ -176,7 +176,7 @@ impl Artifacts {
 }
 
 fn response_id(turn_id: &TurnId) -> String {
-    format!("{RESPONSE}-{}", turn_id.as_str())
+    [RESPONSE, "-", turn_id.as_str()].concat()
 }
 
 fn shown(artifact_id: String, text: String, append: bool, last: bool) -> Shown {

@@ -1,6 +1,7 @@
 //! One request, past the door and not yet read: who asks which agent for what, whether that may be asked here, and the asking.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use factum_a2a::{
 };
 use factum_model::{ErrorCode, Refusal};
 use factum_runtime::Caller;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::rpc::no_such_agent;
 use super::{Host, card, tenant};
@@ -21,7 +22,11 @@ use crate::state::{Credential, State, timed_out};
 /// How long a message that is waited for may go on waiting while the server closes.
 const CLOSING_GRACE: Duration = Duration::from_secs(1);
 
-const LAST_EVENT_ID: &str = "last-event-id";
+/// Names that are no texts to be parsed for each request: [`Version::HEADER`] and [`Extensions::HEADERS`] among them.
+static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+static VERSION: HeaderName = HeaderName::from_static("a2a-version");
+static EXTENSIONS: [HeaderName; 2] =
+    [HeaderName::from_static("a2a-extensions"), HeaderName::from_static("x-a2a-extensions")];
 
 /// A request that was let in.
 pub(super) struct Ask<'a, H> {
@@ -44,14 +49,14 @@ impl<H: Host> Ask<'_, H> {
 
     /// What stands around the params, in headers.
     pub(super) fn around(&self) -> Result<Around, A2AError> {
-        let text = |name: &str| match self.headers.get(name).map(|value| value.to_str()) {
+        let text = |name: &HeaderName| match self.headers.get(name).map(|value| value.to_str()) {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
-            Some(Err(_)) => Err(invalid_field(name, "must be plain text")),
+            Some(Err(_)) => Err(invalid_field(name.as_str(), "must be plain text")),
         };
-        let after = text(LAST_EVENT_ID)?.map(str::parse).transpose();
+        let after = text(&LAST_EVENT_ID)?.map(str::parse).transpose();
         let after = after.map_err(|_| invalid_field("Last-Event-ID", "must be the id of an event of this stream"))?;
-        Ok(Around { idempotency_key: text(IDEMPOTENCY_KEY)?.map(str::to_owned), after })
+        Ok(Around { idempotency_key: text(&IDEMPOTENCY_KEY)?.map(str::to_owned), after })
     }
 
     /// Reads the params and asks.
@@ -65,7 +70,7 @@ impl<H: Host> Ask<'_, H> {
         let depth = check_depth(params.unwrap_or_default().as_bytes(), self.state.limits.json_depth_max);
         depth.map_err(|refusal| refused(&refusal))?;
         let operation = dialect.read(name, params, self.around()?)?;
-        self.run((name, dialect), operation).await
+        pin!(self.run((name, dialect), operation)).await
     }
 
     /// Whether it is offered at all: what the card does not promise is refused before its params are looked at.
@@ -88,6 +93,9 @@ impl<H: Host> Ask<'_, H> {
     /// Refuses a request without an extension that every one has to activate, those of an extension too.
     pub(super) fn activates_what_is_required(&self) -> Result<(), A2AError> {
         let required = &self.state.a2a.options.required_extensions;
+        if required.is_empty() {
+            return Ok(());
+        }
         extensions(self.headers).missing(required).map_or(Ok(()), |missing| Err(extension_required(missing)))
     }
 
@@ -103,12 +111,12 @@ impl<H: Host> Ask<'_, H> {
             return Err(no_push());
         }
         let server = self.host.server(self.state, self.caller, agent);
-        let asked = self.carry_out(&server, agent, dialect, operation);
+        let mut asked = pin!(self.carry_out(&server, agent, dialect, operation));
         if name == Name::SendMessage {
             // It ends by itself, with the task as it stands by then; only a server that closes cannot wait for that.
             return tokio::select! {
                 biased;
-                outcome = asked => outcome,
+                outcome = &mut asked => outcome,
                 () = closed(self.state) => Err(refused(&Refusal::unavailable(
                     "the server is shutting down; the task goes on, ask for it once the server is back",
                 ))),
@@ -125,7 +133,7 @@ impl<H: Host> Ask<'_, H> {
         dialect: Dialect,
         operation: Operation,
     ) -> Result<Outcome, A2AError> {
-        let outcome = operation.carry_out(server).await.map_err(|error| dialect.named(error))?;
+        let outcome = pin!(operation.carry_out(server)).await.map_err(|error| dialect.named(error))?;
         let Outcome::Card(card) = outcome else { return Ok(outcome) };
         let card = card::at(self.state, self.headers, (agent, self.caller), dialect.into(), *card);
         Ok(Outcome::Card(Box::new(card)))
@@ -161,7 +169,7 @@ async fn closed(state: &State) {
 
 /// The version that a request says: the header, or the query parameter of the same name.
 pub(super) fn version(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Version>, A2AError> {
-    let said = headers.get(Version::HEADER).map(|value| value.to_str().unwrap_or("?"));
+    let said = headers.get(&VERSION).map(|value| value.to_str().unwrap_or("?"));
     let queried = query.unwrap_or_default().split('&').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         name.eq_ignore_ascii_case(Version::HEADER).then_some(value)
@@ -170,20 +178,19 @@ pub(super) fn version(headers: &HeaderMap, query: Option<&str>) -> Result<Option
 }
 
 pub(super) fn extensions(headers: &HeaderMap) -> Extensions {
-    let said = Extensions::HEADERS.iter().flat_map(|name| headers.get_all(*name));
+    let said = EXTENSIONS.iter().flat_map(|name| headers.get_all(name));
     Extensions::parse(said.filter_map(|value| value.to_str().ok()))
 }
 
 /// What is activated of the extensions, as the answer echoes it.
-pub(super) fn activated(state: &State, headers: &HeaderMap) -> Option<http::HeaderValue> {
+pub(super) fn activated(state: &State, headers: &HeaderMap) -> Option<HeaderValue> {
     let activated = extensions(headers).activated(&state.a2a.options.required_extensions)?;
-    http::HeaderValue::from_str(&activated).ok()
+    HeaderValue::from_str(&activated).ok()
 }
 
 /// Echoes what is activated, under each name that the request has for it: 0.3 knows another than 1.0.
-pub(super) fn echo(state: &State, asked: &HeaderMap, answer: &mut HeaderMap) {
-    let Some(activated) = activated(state, asked) else { return };
-    for name in Extensions::HEADERS.into_iter().filter(|name| asked.contains_key(*name)) {
+pub(super) fn echo(activated: &HeaderValue, asked: &HeaderMap, answer: &mut HeaderMap) {
+    for name in EXTENSIONS.iter().filter(|name| asked.contains_key(*name)) {
         answer.insert(name, activated.clone());
     }
 }

@@ -19,7 +19,8 @@ use super::ask::version;
 use super::tenant;
 use crate::http::json_response;
 use crate::problem::Problem;
-use crate::state::{State, is_loopback_host};
+use crate::said::is_loopback_host;
+use crate::state::State;
 
 const JWKS: &str = "/.well-known/jwks.json";
 

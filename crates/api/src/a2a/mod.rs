@@ -35,7 +35,7 @@ use factum_runtime::Caller;
 use tower::util::MapResponse;
 
 pub(crate) use card::{card, card_of_april_2025, extended, jwks};
-pub(crate) use rpc::endpoint;
+pub(crate) use rpc::{Answered, endpoint, plain};
 pub(crate) use setup::Setup;
 pub use setup::{A2aOptions, ClientContexts};
 

@@ -13,7 +13,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use super::answer::{http_error, http_error_as, http_result};
-use super::ask::{Ask, agent, echo, version};
+use super::ask::{Ask, activated, agent, echo, version};
 use super::path::{self, Place, Resource, Target};
 use super::status::counted;
 use super::stream::{self, Framing};
@@ -48,7 +48,9 @@ pub(super) async fn routed<H: Host>(
         Target::Operation { version, tenant, resource } => {
             let called = Called { name, version, said, tenant, resource };
             let mut response = operation(&host, &state, called, &head, body).await;
-            echo(&state, &head.headers, response.headers_mut());
+            if let Some(activated) = activated(&state, &head.headers) {
+                echo(&activated, &head.headers, response.headers_mut());
+            }
             response
         }
     }

@@ -1,5 +1,6 @@
 //! An answer as the bytes of one write, with the headers that hyper would give it.
 
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
@@ -8,6 +9,7 @@ use factum_model::Timestamp;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
+use memchr::memmem::Finder;
 
 /// The connection is over.
 #[derive(Debug)]
@@ -31,9 +33,9 @@ const PLAIN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
 impl Answer {
     /// A result: JSON, and nothing to say about it.
-    pub(super) fn json(&mut self, json: String) {
+    pub(super) fn json(&mut self, json: Vec<u8>) {
         (self.plain, self.whole) = (true, true);
-        self.body = json.into_bytes();
+        self.body = json;
     }
 
     /// Any response. The body of one that is a stream is given back.
@@ -133,7 +135,8 @@ impl Date {
 /// Whether an A2A request may ask for a stream, which then has a task of its own. A method in disguise (`\u0053tream`) is
 /// answered all the same, and only takes more room than it had to.
 pub(super) fn may_stream(body: &[u8]) -> bool {
-    ["tream", "ubscribe"].iter().any(|word| memchr::memmem::find(body, word.as_bytes()).is_some())
+    static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["tream", "ubscribe"].map(Finder::new));
+    WORDS.iter().any(|word| word.find(body).is_some())
 }
 
 #[cfg(test)]

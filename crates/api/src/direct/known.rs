@@ -1,7 +1,7 @@
 //! The head that was read last, to know it again: who keeps a connection sends nearly the same bytes in front of every body, and
 //! only the length of the body is another.
 //!
-//! It owns the headers of the request at hand. What a head means is `head.rs`'s to say, and it said it of the one that is kept:
+//! It owns the headers of the request at hand, and what they say of who sends it. What a head means is `head.rs`'s to say, and it said it of the one that is kept:
 //! a head that is the same but for the digits of that length differs from it in nothing else.
 
 use std::ops::Range;
@@ -9,6 +9,7 @@ use std::ops::Range;
 use http::{HeaderMap, HeaderValue, header};
 
 use super::head::{Head, Here, Route, length, look};
+use crate::said::Said;
 
 /// A longer head is read anew each time: each connection that waits keeps as much.
 const KEPT_HEAD_BYTES_MAX: usize = 1 << 10;
@@ -19,6 +20,8 @@ pub(super) struct Known {
     /// The head that is kept, as it came.
     text: Vec<u8>,
     kept: Option<Kept>,
+    /// Read once for as long as the head is the same.
+    said: Option<Box<Said>>,
 }
 
 /// What is known of that head.
@@ -35,7 +38,7 @@ impl Known {
         if let Some(head) = self.again(bytes) {
             return (head.body_len <= body_bytes_max).then_some(head);
         }
-        self.kept = None;
+        (self.kept, self.said) = (None, None);
         let head = look(bytes, &mut self.headers, body_bytes_max)?;
         if let Route::Here(here) = head.route
             && head.len <= KEPT_HEAD_BYTES_MAX
@@ -46,6 +49,13 @@ impl Known {
             self.kept = Some(Kept { here, path: path.clone(), digits: digits.clone() });
         }
         Some(head)
+    }
+
+    /// The headers of the request at hand, and what they say.
+    pub(super) fn request(&mut self, dev: bool) -> (&HeaderMap, &Said) {
+        let Self { headers, said, .. } = self;
+        let said = said.get_or_insert_with(|| Box::new(Said::by(headers, dev)));
+        (headers, said)
     }
 
     /// The head that is kept, where these bytes begin with it.
@@ -88,7 +98,7 @@ mod tests {
             let alone = look(text.as_bytes(), &mut headers, MAX);
             assert_eq!(seen, alone, "{text:?} of {heads:?}");
             if alone.is_some() {
-                assert_eq!(known.headers, headers, "{text:?} of {heads:?}");
+                assert_eq!(known.request(true), (&headers, &Said::by(&headers, true)), "{text:?} of {heads:?}");
             }
         }
         again
@@ -111,6 +121,11 @@ mod tests {
         let plain = head("");
         let others = [
             head("host: a\r\n"),
+            head("host: localhost\r\n"),
+            head("Authorization: Bearer a\r\n"),
+            head("Authorization: Bearer b\r\n"),
+            head("Factum-Channel: ops\r\n"),
+            head("traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n"),
             head("Content-Length: 2\r\n"),
             head("Transfer-Encoding: chunked\r\n"),
             plain.replace("/rpc", "/a2a"),

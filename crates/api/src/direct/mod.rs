@@ -31,15 +31,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Uri};
 use http_body_util::Full;
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::a2a;
+use crate::a2a::{self, Answered};
 use crate::http::{called, rpc_body};
+use crate::said::Said;
 use crate::state::State;
 use alarm::Alarm;
 use answer::{Answer, Ended};
@@ -195,7 +196,7 @@ impl Connection<'_> {
         let request = self.line.read.split_to(head.end()).freeze();
         let Self { state, peer, line, known, answer, .. } = self;
         let rest = {
-            let work = pin!(carry_out(state, *peer, &mut known.headers, (head, here), &request, answer));
+            let work = pin!(carry_out(state, *peer, known.request(state.dev), (head, here), &request, answer));
             line.unless_gone(work).await.ok_or(Ended)?
         };
         let closing = state.runtime.closing().is_cancelled();
@@ -221,7 +222,7 @@ impl Connection<'_> {
 async fn carry_out(
     state: &Arc<State>,
     peer: IpAddr,
-    headers: &mut HeaderMap,
+    (headers, said): (&HeaderMap, &Said),
     (head, here): (&Head, Here),
     request: &Bytes,
     answer: &mut Answer,
@@ -230,9 +231,9 @@ async fn carry_out(
     let response = match here {
         Here::Command => {
             let name = std::str::from_utf8(&request[head.command()]).unwrap_or_default();
-            match called(state, name, headers, peer, &body).await {
+            match pin!(called(state, name, (headers, said), peer, &body)).await {
                 Ok(result) => {
-                    answer.json(result.into_text());
+                    answer.json(result.into_text().into_bytes());
                     return None;
                 }
                 Err(problem) => problem.into_response(),
@@ -240,17 +241,13 @@ async fn carry_out(
         }
         // Boxed: a connection must not always have the room that these need.
         Here::Rpc => Box::pin(rpc_body(state, headers, peer, Full::new(body))).await,
-        Here::A2a => Box::pin(asked_over_a2a(state, headers, peer, body)).await,
+        Here::A2a => match Box::pin(a2a::plain(state, (headers, said), peer, body)).await {
+            Answered::Json(text) => {
+                answer.json(text);
+                return None;
+            }
+            Answered::Other(response) => response,
+        },
     };
     answer.response(response).await
-}
-
-async fn asked_over_a2a(state: &Arc<State>, headers: &mut HeaderMap, peer: IpAddr, body: Bytes) -> Response {
-    let (mut head, ()) = http::Request::new(()).into_parts();
-    head.method = Method::POST;
-    head.uri = Uri::from_static(head::A2A);
-    head.headers = std::mem::take(headers);
-    let response = a2a::endpoint(state, &head, peer, Full::new(body)).await;
-    *headers = head.headers;
-    response
 }

@@ -1,7 +1,7 @@
 //! Where a peer wants to be told of a task that it has not sent yet, under the id it will send it with (seed 004).
 
 use factum_engine::Context;
-use factum_engine::peers::{PeerState, PushAhead, channel_of_principal, set_push_ahead, take_push_ahead};
+use factum_engine::peers::{PeerState, PushAhead, set_push_ahead, take_push_ahead};
 use factum_engine::session::push::PushConfig;
 use factum_engine::session::tasks::inbound::keys;
 use factum_model::commands::SubmitTurn;
@@ -57,7 +57,7 @@ impl Runtime {
         (remote_task_id, agent): (&str, &str),
     ) -> Result<Option<PushAhead>, Refusal> {
         caller.require(Scope::SessionsRead)?;
-        let Some(channel_id) = channel_of_principal(protocol, &caller.principal) else { return Ok(None) };
+        let Some(channel_id) = self.client_channel(caller, protocol) else { return Ok(None) };
         if !self.is_there::<PeerState>(&caller.account, &channel_id).await? {
             return Ok(None);
         }
@@ -70,7 +70,7 @@ impl Runtime {
 
     /// Forgets what waited for a task that is there now. Should that fail, nothing is lost: it waits for an id that is taken.
     pub(super) async fn taken(&self, caller: &Caller, protocol: &str, ahead: &PushAhead) {
-        let Some(channel_id) = channel_of_principal(protocol, &caller.principal) else { return };
+        let Some(channel_id) = self.client_channel(caller, protocol) else { return };
         let decide = |state: &PeerState, context: &mut Context<'_>| take_push_ahead(state, &ahead.task_id, context);
         let forgotten = self.execute(&caller.account, &channel_id, &caller.actor(), &Accept::default(), decide).await;
         if let Err(refusal) = forgotten {

@@ -10,4 +10,4 @@ mod receive;
 
 pub use find::{InboundFilter, InboundPage};
 pub use push::PushTarget;
-pub use receive::{PeerMessage, PeerMessageAccepted, Received};
+pub use receive::{Begun, PeerMessage, PeerMessageAccepted, Received};

@@ -1,5 +1,7 @@
 //! A peer's message: it begins a task, in the session of its context or in a new one, or goes on with one that is open.
 
+use std::pin::pin;
+
 use factum_engine::session::SessionState;
 use factum_engine::session::push::PushConfig;
 use factum_engine::session::tasks::inbound::{InboundRow, Incoming, begin_inbound, continue_inbound, keys};
@@ -8,7 +10,7 @@ use factum_model::commands::SubmitTurn;
 use factum_model::id::{ActionId, ChannelId, SessionId, TaskId};
 use factum_model::peer::DeliveryMechanism;
 use factum_model::value::{Metadata, Part};
-use factum_model::{Command, ErrorCode, Refusal};
+use factum_model::{Command, ErrorCode, Event, Fact, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,7 +19,7 @@ use crate::caller::Caller;
 use crate::commit::Accept;
 use crate::idempotency::Repeat;
 use crate::runtime::Runtime;
-use crate::subscribe::{Facts, SharedFact};
+use crate::subscribe::{Facts, SharedFacts};
 
 /// What a repeat of a message under an idempotency key is recognised by.
 const COMMAND: &str = "peer_message";
@@ -64,9 +66,16 @@ pub struct PeerMessageAccepted {
 /// A message that is durable.
 pub struct Received {
     pub accepted: PeerMessageAccepted,
-    /// Where it began a session: the facts of that, from the one that linked the task, and what comes behind them. Otherwise
-    /// they are read from the log.
-    pub begun: Option<(Vec<SharedFact>, Facts)>,
+    /// Where it began a session, the facts of that. Otherwise they are read from the log.
+    pub begun: Option<Begun>,
+}
+
+/// The facts of a message's own commit.
+pub struct Begun {
+    /// From the one that linked the task.
+    pub facts: SharedFacts,
+    /// What comes behind them; nothing where the task is over by then.
+    pub behind: Option<Facts>,
 }
 
 impl From<PeerMessageAccepted> for Received {
@@ -83,17 +92,31 @@ impl Runtime {
             return Err(Refusal::unavailable("the server is shutting down").with("cause", "closing"));
         }
         check_ids(&said)?;
-        let digest = said.digest()?;
-        let accept = match self.repeat_of(caller, COMMAND, said.idempotency_key.as_deref(), digest).await? {
+        // Boxed, here and below: what most messages do not do must not make the future of each as large as itself.
+        let repeat = match &said.idempotency_key {
+            Some(key) => Box::pin(self.repeat_of(caller, COMMAND, Some(key), said.digest()?)).await?,
+            None => Repeat::New(Accept::default()),
+        };
+        let accept = match repeat {
             Repeat::Known(output) => return Ok(PeerMessageAccepted::into(output)),
             Repeat::New(accept) => accept,
         };
         if let Some(task_id) = &said.task_id {
-            let row = self.inbound_task(caller, said.native_protocol, task_id).await?;
-            let row = row.filter(|row| said.is_for(row)).ok_or_else(Refusal::not_found)?;
-            return self.go_on(caller, &said, row, accept).await.map(Received::from);
+            return Box::pin(self.say_to_task(caller, &said, task_id, accept)).await.map(Received::from);
         }
-        self.begin_task(caller, said, accept).await
+        pin!(self.begin_task(caller, said, accept)).await
+    }
+
+    async fn say_to_task(
+        &self,
+        caller: &Caller,
+        said: &PeerMessage,
+        task_id: &str,
+        accept: Accept,
+    ) -> Result<PeerMessageAccepted, Refusal> {
+        let row = self.inbound_task(caller, said.native_protocol, task_id).await?;
+        let row = row.filter(|row| said.is_for(row)).ok_or_else(Refusal::not_found)?;
+        self.go_on(caller, said, row, accept).await
     }
 
     async fn go_on(
@@ -147,17 +170,20 @@ impl Runtime {
         let (account, principal, protocol) = (&caller.account, &caller.principal, said.native_protocol);
         let own_ids = said.own_task_id.iter().map(|id| keys::task(account, protocol, principal, id));
         let contexts = said.context_id.iter().map(|id| keys::context(account, protocol, principal, id));
-        accept.hold(self.0.keyed.lock(own_ids.chain(contexts).collect()).await);
+        let chosen: Vec<_> = own_ids.chain(contexts).collect();
+        if !chosen.is_empty() {
+            accept.hold(Box::pin(self.0.keyed.lock(chosen)).await);
+        }
         if let Some(own) = &said.own_task_id
-            && let Some(row) = self.inbound_task(caller, protocol, own).await?
+            && let Some(row) = Box::pin(self.inbound_task(caller, protocol, own)).await?
         {
             if !said.is_for(&row) {
                 return Err(Refusal::new(ErrorCode::Conflict, "this task id is in use with another agent"));
             }
-            return self.go_on(caller, &said, row, accept).await.map(Received::from);
+            return Box::pin(self.go_on(caller, &said, row, accept)).await.map(Received::from);
         }
         let known = match &said.context_id {
-            Some(context_id) => self.inbound_context(caller, protocol, context_id).await?,
+            Some(context_id) => Box::pin(self.inbound_context(caller, protocol, context_id)).await?,
             None => None,
         };
         if said.context_id.is_some() && known.is_none() && !said.own_contexts {
@@ -167,13 +193,16 @@ impl Runtime {
             .with("cause", "context_unknown"));
         }
         let ahead = match &said.own_task_id {
-            // Boxed, here and below: only clients of one old version name their tasks.
+            // Only clients of one old version name their tasks.
             Some(own) => Box::pin(self.push_target_ahead(caller, protocol, (own.as_str(), agent.as_str()))).await?,
             None => None,
         };
+        // The ids of one message come from one source, which makes several at a time.
+        let mut source = self.0.sources.ids.source(self.now());
+        let mut remote_id = || source.next_uuid().to_string();
         let ids = Ids {
-            task: said.own_task_id.clone().unwrap_or_else(|| self.remote_id()),
-            context: said.context_id.clone().unwrap_or_else(|| self.remote_id()),
+            task: said.own_task_id.clone().unwrap_or_else(&mut remote_id),
+            context: said.context_id.clone().unwrap_or_else(&mut remote_id),
             push: self.wanted_first(caller, protocol, said.push.as_ref(), ahead.as_ref())?,
         };
         let actor = caller.actor();
@@ -183,17 +212,19 @@ impl Runtime {
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
                     ids.begin(state, &session_id, said, &agent, &channel_id, context)
                 };
-                self.execute(account, &session_id, &actor, &accept, decide).await.map(|(output, _)| output.into())
+                let executed = Box::pin(self.execute(account, &session_id, &actor, &accept, decide)).await;
+                executed.map(|(output, _)| output.into())
             }
             None => {
-                let session_id = self.new_session_id();
+                let session_id = SessionId::from_uuid(source.next_uuid());
                 let decide = |state: &SessionState, context: &mut Context<'_>| {
                     ids.begin(state, &session_id, said, &agent, &channel_id, context)
                 };
-                let (accepted, mut facts, behind) =
-                    self.begin_and_follow(account, &session_id, &actor, &accept, decide).await?;
-                facts.retain(|fact| fact.sequence >= accepted.first_sequence);
-                Ok(Received { accepted, begun: Some((facts, behind)) })
+                let is_over = |accepted: &PeerMessageAccepted, facts: &[Event]| ends(facts, &accepted.task_id);
+                let begun = pin!(self.begin_and_follow(account, &session_id, &actor, &accept, decide, is_over));
+                let (accepted, facts, behind) = begun.await?;
+                let facts = facts.from(accepted.first_sequence);
+                Ok(Received { accepted, begun: Some(Begun { facts, behind }) })
             }
         }?;
         if let Some(ahead) = &ahead {
@@ -258,9 +289,6 @@ impl PeerMessage {
     /// What makes a repeat the same message: all that it says, and where it wants to be told. Not its id, which some have made
     /// anew for each time a message is sent.
     fn digest(&self) -> Result<String, Refusal> {
-        if self.idempotency_key.is_none() {
-            return Ok(String::new());
-        }
         let ids = (&self.task_id, &self.own_task_id, &self.context_id);
         let mut message = self.message.clone();
         message.remove("message_id");
@@ -269,6 +297,14 @@ impl PeerMessage {
         let same = same.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok(factum_engine::digest_of(&same))
     }
+}
+
+/// Whether a task is over behind these facts.
+fn ends(facts: &[Event], task_id: &TaskId) -> bool {
+    let is_end = |fact: &Fact| {
+        matches!(fact, Fact::TaskCompleted(_) | Fact::TaskCancelled(_) | Fact::TaskFailed(_) | Fact::TaskTimedOut(_))
+    };
+    facts.iter().any(|event| is_end(&event.fact) && event.scope.task_id.as_ref() == Some(task_id))
 }
 
 /// The action that a refused message was to decide, and how.

@@ -25,9 +25,18 @@ const KNOWN_MAX: usize = 10_000;
 /// What a client of ours can do: it has no card that would say so. It decides what its tasks ask permission for.
 const CLIENT_CAPABILITIES: [&str; 4] = ["streaming", "artifacts", "task_delegation", PERMISSIONS];
 
-/// Peers that are enrolled for certain.
+/// Peers that are enrolled for certain, and the channels of clients by who they are.
 #[derive(Default)]
-pub(crate) struct Known(Mutex<FxHashMap<Key, Enrolled>>);
+pub(crate) struct Known {
+    enrolled: Mutex<FxHashMap<Key, Enrolled>>,
+    clients: Mutex<FxHashMap<Arc<str>, ClientChannel>>,
+}
+
+/// What hashing a principal gave for the protocol that it spoke last. It is asked for each message.
+struct ClientChannel {
+    protocol: Box<str>,
+    channel_id: ChannelId,
+}
 
 #[derive(Default)]
 struct Enrolled {
@@ -40,18 +49,18 @@ struct Enrolled {
 
 impl Known {
     fn is(&self, key: &Key, described: &Described) -> bool {
-        self.0.lock().get(key).is_some_and(|known| known.described.contains(described))
+        self.enrolled.lock().get(key).is_some_and(|known| known.described.contains(described))
     }
 
     /// The same of a client of ours, over this transport. It is asked for each message.
     fn is_client(&self, key: &Key, over: Transport) -> bool {
         let is =
             |as_: &Described| as_.transport == over && as_.card.is_none() && as_.capabilities == CLIENT_CAPABILITIES;
-        self.0.lock().get(key).is_some_and(|known| known.described.iter().any(is))
+        self.enrolled.lock().get(key).is_some_and(|known| known.described.iter().any(is))
     }
 
     fn add(&self, key: Key, described: Described) {
-        let mut known = self.0.lock();
+        let mut known = self.enrolled.lock();
         if known.len() >= KNOWN_MAX {
             known.clear();
         }
@@ -64,7 +73,7 @@ impl Known {
 
     /// Notes what a peer came over, where it is enrolled. Says whether it is.
     fn came(&self, key: &Key, over: Option<Transport>) -> bool {
-        let mut known = self.0.lock();
+        let mut known = self.enrolled.lock();
         let Some(known) = known.get_mut(key) else { return false };
         known.over = over.or(known.over);
         true
@@ -72,14 +81,34 @@ impl Known {
 
     /// What a peer came over last, as far as that is remembered.
     pub(super) fn over(&self, key: &Key) -> Option<Transport> {
-        self.0.lock().get(key)?.over
+        self.enrolled.lock().get(key)?.over
+    }
+
+    /// The channel of a principal that speaks `protocol`.
+    fn channel_of(&self, protocol: &str, principal: &Arc<str>) -> Option<ChannelId> {
+        let mut clients = self.clients.lock();
+        if let Some(known) = clients.get(principal).filter(|known| *known.protocol == *protocol) {
+            return Some(known.channel_id.clone());
+        }
+        let channel_id = channel_of_principal(protocol, principal)?;
+        if clients.len() >= KNOWN_MAX {
+            clients.clear();
+        }
+        let known = ClientChannel { protocol: protocol.into(), channel_id: channel_id.clone() };
+        clients.insert(principal.clone(), known);
+        Some(channel_id)
     }
 }
 
 impl Runtime {
+    /// The id of the channel that a caller has who speaks `protocol`, enrolled or not.
+    pub(crate) fn client_channel(&self, caller: &Caller, protocol: &str) -> Option<ChannelId> {
+        self.0.derived_channels.channel_of(protocol, &caller.principal)
+    }
+
     /// The channel of a caller that speaks `protocol`.
     pub(crate) async fn peer_channel(&self, caller: &Caller, protocol: &str) -> Result<ChannelId, Refusal> {
-        let channel_id = channel_of_principal(protocol, &caller.principal).ok_or_else(unnamed)?;
+        let channel_id = self.client_channel(caller, protocol).ok_or_else(unnamed)?;
         if self.0.derived_channels.is_client(&key_of(caller, &channel_id), caller.transport) {
             return Ok(channel_id);
         }
@@ -105,7 +134,7 @@ impl Runtime {
 
     /// A caller that speaks `protocol` asks for something. Writes nothing: only its channel's summary shows it.
     pub(crate) fn hear_client(&self, caller: &Caller, protocol: &str) {
-        if let Some(channel_id) = channel_of_principal(protocol, &caller.principal) {
+        if let Some(channel_id) = self.client_channel(caller, protocol) {
             self.hear_derived(&key_of(caller, &channel_id), Some(caller.transport));
         }
     }
@@ -182,4 +211,29 @@ fn is(identity: &ChannelIdentity, described: &Described) -> bool {
 
 fn unnamed() -> Refusal {
     Refusal::internal("a channel id of our own does not parse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_principal_has_the_channel_that_its_hash_says() {
+        let known = Known::default();
+        let principals = ["agent://ada", "agent://bob"].map(Arc::<str>::from);
+        for protocol in ["a2a", "other", "a2a", "a2a"] {
+            for principal in &principals {
+                assert_eq!(known.channel_of(protocol, principal), channel_of_principal(protocol, principal));
+            }
+        }
+    }
+
+    #[test]
+    fn only_so_many_principals_are_remembered() {
+        let known = Known::default();
+        for number in 0..=KNOWN_MAX {
+            assert!(known.channel_of("a2a", &format!("agent://{number}").into()).is_some());
+        }
+        assert_eq!(known.clients.lock().len(), 1);
+    }
 }

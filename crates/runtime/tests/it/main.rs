@@ -8,6 +8,7 @@ mod counting;
 mod delegations;
 mod durability;
 mod idempotency;
+mod inbound;
 mod jobs;
 mod lifecycle;
 mod messaging;

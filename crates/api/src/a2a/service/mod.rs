@@ -101,8 +101,8 @@ impl Service {
 }
 
 impl Server for Service {
-    async fn send_message(&self, sent: Sent) -> Result<SendMessageResponse, A2AError> {
-        self.send(sent).await
+    fn send_message(&self, sent: Sent) -> impl Future<Output = Result<SendMessageResponse, A2AError>> + Send {
+        self.send(sent)
     }
 
     async fn stream_message(&self, sent: Sent) -> Result<Updates, A2AError> {

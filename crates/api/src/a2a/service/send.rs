@@ -1,5 +1,7 @@
 //! `SendMessage` and `SendStreamingMessage`: the message is durable first; then its sender hears what comes of it.
 
+use std::pin::pin;
+
 use a2a::{A2AError, Message, Part, Role, SendMessageResponse, StreamResponse};
 use factum_a2a::parts::{USUAL_MODES, beside_input, is_accepted, media_type, to_input};
 use factum_a2a::server::{Sent, Update, Updates};
@@ -17,11 +19,11 @@ impl Service {
     pub(super) async fn send(&self, sent: Sent) -> Result<SendMessageResponse, A2AError> {
         let immediately = returns_immediately(&sent.request);
         let history = sent.request.configuration.as_ref().and_then(|configuration| configuration.history_length);
-        let (received, answers) = self.accept(sent, DeliveryMechanism::Polling).await?;
-        let mut watch = Watch::of(self, received).await?;
+        // Pinned where they are made: they are some kilobytes, and would be moved for each message.
+        let (received, answers) = pin!(self.accept(sent, DeliveryMechanism::Polling)).await?;
+        let mut watch = pin!(Watch::of(self, received)).await?;
         if answers == Answers::Message || !immediately {
-            // An agent may take as long as it likes; who waits for it gets the task as it stands by then, and asks again.
-            tokio::time::timeout(self.wait_max, settled(&mut watch)).await.unwrap_or(Ok(()))?;
+            self.wait(&mut watch).await?;
         }
         if answers == Answers::Message && is_settled(&watch) {
             return Ok(SendMessageResponse::Message(message(&watch)));
@@ -42,6 +44,17 @@ impl Service {
             return Ok(Box::pin(stream::once(message)));
         }
         Ok(follow(self.clone(), watch, history, Ends::WithTaskOrQuestion))
+    }
+
+    /// An agent may take as long as it likes; who waits for it gets the task as it stands by then, and asks again.
+    async fn wait(&self, watch: &mut Watch) -> Result<(), A2AError> {
+        // What was answered in the commit of its message needs no clock.
+        while !is_settled(watch) && watch.take_ahead().is_some() {}
+        if is_settled(watch) {
+            return Ok(());
+        }
+        // Boxed, since most are answered by now.
+        Box::pin(tokio::time::timeout(self.wait_max, settled(watch))).await.unwrap_or(Ok(()))
     }
 
     async fn accept(&self, sent: Sent, delivery: DeliveryMechanism) -> Result<(Received, Answers), A2AError> {
@@ -75,7 +88,7 @@ impl Service {
             push: push.map(target),
             idempotency_key,
         };
-        let received = self.runtime.receive_message(&self.caller, said).await;
+        let received = pin!(self.runtime.receive_message(&self.caller, said)).await;
         let received = received.map_err(|refusal| {
             if names_its_tasks && is_over(&refusal) {
                 // Whoever has to name its tasks cannot leave the name out.

@@ -54,7 +54,7 @@ async fn an_agent_that_tries_again_is_given_all_of_it_again() {
     world.runtime.call(&own, retry).await.expect("tried again");
     let mut said = String::new();
     loop {
-        for event in facts.next().await.expect("facts") {
+        for event in facts.next().await.expect("facts").iter() {
             match &event.fact {
                 Fact::ModelDelta(fact) => said.push_str(&fact.text),
                 Fact::TaskFailed(_) => {
