@@ -7,33 +7,42 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use factum_store::*;
-use tokio::sync::{RwLock, RwLockWriteGuard, watch};
+use parking_lot::RwLock;
+use tokio::sync::{RwLockWriteGuard, oneshot, watch};
 
 pub(super) struct Cut {
     store: Arc<MemoryStore>,
-    cut: AtomicBool,
+    /// Held while the store takes something: it takes it before the cut or not at all.
+    cut: RwLock<bool>,
     /// What channels write does not arrive.
     channels_cut: AtomicBool,
     /// How often what channels write found no room, while there is none.
     refused: AtomicUsize,
     full: AtomicBool,
-    reads: RwLock<()>,
+    reads: tokio::sync::RwLock<()>,
 }
 
 impl Cut {
     pub(super) fn new(store: &Arc<MemoryStore>) -> Arc<Self> {
         Arc::new(Self {
             store: store.clone(),
-            cut: AtomicBool::new(false),
+            cut: RwLock::new(false),
             channels_cut: AtomicBool::new(false),
             refused: AtomicUsize::new(0),
             full: AtomicBool::new(false),
-            reads: RwLock::default(),
+            reads: tokio::sync::RwLock::default(),
         })
     }
 
-    pub(super) fn cut(&self) {
-        self.cut.store(true, Ordering::SeqCst);
+    /// What the store took before has arrived behind this: nothing is written under the feet of the next runtime.
+    pub(super) async fn cut(&self) {
+        *self.cut.write() = true;
+        let (arrived, until) = oneshot::channel();
+        // Without a record it is refused, in its turn.
+        let (stream, partition) = ("cut".into(), "cut".into());
+        let nothing = Commit { stream, partition, expected: 0, records: Vec::new(), index: Vec::new() };
+        self.store.append(nothing, Box::new(move |_| drop(arrived.send(()))));
+        until.await.unwrap();
     }
 
     /// As by a crash between what a session writes and what a channel writes because of it.
@@ -59,8 +68,10 @@ impl Cut {
 #[async_trait]
 impl Store for Cut {
     fn append(&self, commit: Commit, done: Done) {
+        // Whoever hears of this commit may write the next one within.
+        let cut = self.cut.read_recursive();
         let is_cut = self.channels_cut.load(Ordering::SeqCst) && commit.stream.starts_with("peer/");
-        if is_cut || self.cut.load(Ordering::SeqCst) {
+        if is_cut || *cut {
             return done(Err(AppendError::Closed));
         }
         if self.full.load(Ordering::SeqCst) && commit.stream.starts_with("peer/") {
@@ -104,7 +115,8 @@ impl Store for Cut {
     }
 
     fn put_snapshot(&self, stream: Arc<str>, snapshot: Snapshot) {
-        if !self.cut.load(Ordering::SeqCst) {
+        let cut = self.cut.read_recursive();
+        if !*cut {
             self.store.put_snapshot(stream, snapshot);
         }
     }

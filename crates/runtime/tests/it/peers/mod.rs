@@ -55,7 +55,7 @@ impl Port {
 
     /// As after a crash: what was under way stops where it is, and nothing of it arrives any more.
     async fn restart(&mut self) {
-        self.handle.cut();
+        self.handle.cut().await;
         self.runtime.begin_close();
         self.handle = Cut::new(&self.store);
         self.runtime = start(self.handle.clone(), &self.clock, &self.limits, &self.dir).await;
