@@ -29,6 +29,7 @@ pub mod sandbox;
 pub mod schema;
 pub mod subagent;
 pub mod task;
+pub mod time;
 pub mod value;
 
 #[cfg(any(test, feature = "samples"))]
@@ -37,7 +38,7 @@ mod samples;
 mod tests;
 
 pub use error::{ErrorCode, Refusal};
-pub use event::{ENCODED_BYTES, Event, NewEvent, SCHEMA_VERSION, Scope, Trace};
+pub use event::{Encoder, Event, NewEvent, SCHEMA_VERSION, Scope, Trace};
 pub use events::Fact;
 pub use jiff::Timestamp;
 pub use registry::Command;

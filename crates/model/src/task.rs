@@ -54,9 +54,13 @@ record! {
         pub last_error: Option<Failure>,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub metadata: Metadata,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub created_at: Timestamp,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub updated_at: Timestamp,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub started_at: Option<Timestamp>,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub ended_at: Option<Timestamp>,
         pub as_of_sequence: u64,
     }
@@ -82,7 +86,9 @@ record! {
         pub retry_policy: Option<RetryPolicy>,
         pub last_error: Option<Failure>,
         pub completion_summary: Option<String>,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub started_at: Option<Timestamp>,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub ended_at: Option<Timestamp>,
     }
 }
@@ -143,9 +149,13 @@ wire! {
         pub last_error: Option<Failure>,
         #[serde(default, skip_serializing_if = "Metadata::is_empty")]
         pub metadata: Metadata,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub created_at: Timestamp,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub updated_at: Timestamp,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub started_at: Option<Timestamp>,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub ended_at: Option<Timestamp>,
         /// The sequence of the fact that made it.
         #[serde(default)]
@@ -271,7 +281,9 @@ wire! {
         pub status: EdgeStatus,
         #[serialize_always]
         pub reason: Option<String>,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub created_at: Timestamp,
+        #[serde(serialize_with = "crate::time::serialize")]
         pub updated_at: Timestamp,
     }
 

@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use factum_engine::{Context, Decision, IndexChange};
 use factum_model::events::CommandAccepted;
 use factum_model::id::{EventId, IdSource};
-use factum_model::{ENCODED_BYTES, Event, NewEvent, Refusal, Scope, Timestamp, Trace};
+use factum_model::{Encoder, Event, NewEvent, Refusal, Scope, Timestamp, Trace};
 use factum_store::{AppendError, Commit, Receipt, Snapshot};
 use serde::Serialize;
 use serde_json::Value;
@@ -281,13 +281,13 @@ fn accepted<S: Aggregate>(
 
 /// The events of a commit as they are stored: pieces of one buffer.
 fn encode(events: &[Event]) -> Result<Vec<Bytes>, Refusal> {
-    let mut buffer = Vec::with_capacity((events.len() + 1) * ENCODED_BYTES);
+    let mut encoder = Encoder::with_room_for(events.len() + 1);
     let mut ends = Vec::with_capacity(events.len());
     for event in events {
-        event.encode_into(&mut buffer).map_err(|error| Refusal::internal(error.to_string()))?;
-        ends.push(buffer.len());
+        encoder.put(event).map_err(|error| Refusal::internal(error.to_string()))?;
+        ends.push(encoder.end());
     }
-    let buffer = Bytes::from(buffer);
+    let buffer = Bytes::from(encoder.into_bytes());
     let starts = std::iter::once(0).chain(ends.iter().copied());
     Ok(starts.zip(&ends).map(|(start, end)| buffer.slice(start..*end)).collect())
 }

@@ -158,6 +158,7 @@ pub struct SessionRow {
     pub title: Option<String>,
     pub agent: String,
     pub created_by: String,
+    #[serde(serialize_with = "factum_model::time::serialize")]
     pub created_at: Timestamp,
 }
 

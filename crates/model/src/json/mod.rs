@@ -1,6 +1,6 @@
 //! Writing JSON where everything goes through: facts, rows of the index, answers.
 //!
-//! Byte for byte what `serde_json` writes, for less of its work: texts are looked through eight bytes at a time
+//! Byte for byte what `serde_json` writes, for less of its work: texts are looked through sixteen bytes at a time
 //! (nearly all of what is written here is names and ids, which need no escaping), and everything goes straight into one buffer.
 //! Reading is left to `serde_json`; so are numbers with a fraction.
 

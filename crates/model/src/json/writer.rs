@@ -185,6 +185,7 @@ impl<'a> Several<'a> {
         Self { out, is_first: true, end }
     }
 
+    #[inline]
     fn separate(&mut self) {
         if !self.is_first {
             self.out.push(b',');
@@ -197,10 +198,16 @@ impl<'a> Several<'a> {
         put(self.out, value)
     }
 
-    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+    /// `"name":`, behind a comma where there is one before.
+    fn name(&mut self, name: &str) {
         self.separate();
         put_text(self.out, name);
         self.out.push(b':');
+    }
+
+    #[inline]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        self.name(name);
         put(self.out, value)
     }
 

@@ -72,6 +72,7 @@ pub struct InboundRow {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
     /// Since when its peer is shown that.
+    #[serde(serialize_with = "factum_model::time::serialize")]
     pub status_at: Timestamp,
     /// Its facts begin here.
     pub first_sequence: u64,
