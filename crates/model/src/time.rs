@@ -20,7 +20,7 @@ pub(crate) fn spelled<T>(at: Timestamp, with: impl FnOnce(&str) -> T) -> T {
 }
 
 /// Writes a field that is an instant, or may be one.
-pub fn serialize<T: Instant, S: Serializer>(instant: &T, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn serialize<T: When, S: Serializer>(instant: &T, serializer: S) -> Result<S::Ok, S::Error> {
     match instant.at() {
         Some(at) => spelled(at, |text| serializer.serialize_str(text)),
         None => serializer.serialize_none(),
@@ -28,17 +28,17 @@ pub fn serialize<T: Instant, S: Serializer>(instant: &T, serializer: S) -> Resul
 }
 
 /// What such a field may hold.
-pub trait Instant {
+pub trait When {
     fn at(&self) -> Option<Timestamp>;
 }
 
-impl Instant for Timestamp {
+impl When for Timestamp {
     fn at(&self) -> Option<Timestamp> {
         Some(*self)
     }
 }
 
-impl Instant for Option<Timestamp> {
+impl When for Option<Timestamp> {
     fn at(&self) -> Option<Timestamp> {
         *self
     }
