@@ -4,6 +4,7 @@
 //! Read `cli` for what there is, `commands/` for what each does, `config/` for every setting, `host` for how a runtime is
 //! put on a directory, `client/` for how a running server is spoken to.
 
+mod allocator;
 mod bench;
 mod card_key;
 mod cli;
@@ -35,9 +36,8 @@ use clap::Parser;
 use crate::cli::{App, Cli};
 use crate::failure::{Exit, exit_of, is_broken_pipe, render};
 
-/// Commits are made on one thread and freed on another all the time, which the system's allocator does badly.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Mimalloc = allocator::Mimalloc;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
