@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use factum_engine::messaging::stream_name;
 use factum_model::ErrorCode;
-use factum_model::peer::DeliveryMechanism;
 use factum_model::registry::Scopes;
 use factum_model::value::Status;
 use factum_runtime::{CallError, Caller, PeerMessage, PeerMessageAccepted};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use crate::world::{World, turn};
+use crate::inbound::message;
+use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -116,23 +116,6 @@ async fn an_id_is_taken_when_who_brought_it_went_away() {
     let outcome = come_back(&world, call(&world, &other, "create_job", &job)).await;
     assert_eq!(outcome, Err(ErrorCode::Conflict));
     assert_eq!(count(&world, "list_sessions", json!({}), "sessions").await, 2);
-}
-
-fn message(text: &str) -> PeerMessage {
-    PeerMessage {
-        native_protocol: "a2a",
-        delivery: DeliveryMechanism::Polling,
-        agent: None,
-        task_id: None,
-        own_task_id: None,
-        context_id: None,
-        own_contexts: true,
-        input: turn(text).input,
-        message: Default::default(),
-        metadata: Default::default(),
-        push: None,
-        idempotency_key: None,
-    }
 }
 
 async fn receive(world: &World, said: &PeerMessage) -> PeerMessageAccepted {

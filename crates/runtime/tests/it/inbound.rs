@@ -6,7 +6,8 @@ use factum_runtime::{Begun, PeerMessage, Received};
 
 use crate::world::{World, turn};
 
-fn message(text: &str) -> PeerMessage {
+/// What a peer says that begins a conversation.
+pub(crate) fn message(text: &str) -> PeerMessage {
     PeerMessage {
         native_protocol: "a2a",
         delivery: DeliveryMechanism::Polling,
